@@ -165,6 +165,30 @@ class Odd(BaseEstimator):
         return (X.sum(axis=1) > 0).astype(int)
 
 
+class ByView(Odd):
+    """A model that takes its views apart: the sum of one least-squares fit per view."""
+
+    def fit(self, Xs, y):
+        self.w_ = [np.linalg.lstsq(X, 2.0 * y - 1.0)[0] for X in Xs]
+        return self
+
+    def predict(self, Xs):
+        return (sum(X @ w for X, w in zip(Xs, self.w_, strict=True)) > 0).astype(int)
+
+
+class Perceptron(Odd):
+    """A model that learns row by row: w <- w + sample_weight y x where y w.x <= 0."""
+
+    def partial_fit(self, X, y, sample_weight=(1.0,)):
+        self.w_ = getattr(self, "w_", np.zeros(X.shape[1]))
+        sign = 2.0 * y[0] - 1.0
+        self.w_ += (sign * (X[0] @ self.w_) <= 0.0) * sample_weight[0] * sign * X[0]
+        return self
+
+    def decision_function(self, X):
+        return X @ self.w_
+
+
 class Failing(Odd):
     """A model that fails in one of its methods."""
 

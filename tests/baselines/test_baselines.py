@@ -18,7 +18,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from comparisons import make_numbers, make_views, thorough
+from comparisons import compare, make_numbers, make_views, thorough
 from crossview import (
     InputError,
     LateFusionRegressor,
@@ -596,6 +596,55 @@ def run(code):
     names = {}
     exec(compile(code, "code", "exec"), names)
     return names
+
+
+def test_a_class_whose_rows_are_called_xs_gets_a_list_of_views():
+    X, y = make_views(100)
+    X, gone = without_view(X, X.layout.names[1])
+    model = named("comparisons:ByView").make().fit(X, y)
+    sign = np.where(y == "yes", 1.0, -1.0)
+    parts = [X[view].copy() for view in X.layout.names]
+    parts[1][gone] = 0.0
+    sums = sum(part @ np.linalg.lstsq(part, sign)[0] for part in parts)
+    np.testing.assert_array_equal(model.predict(X), np.where(sums > 0.0, "yes", "no"))
+
+
+@pytest.mark.parametrize("batches", [1, 3])
+def test_a_class_with_partial_fit_predicts_and_learns_row_by_row(batches):
+    X, y = make_views(60)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 60)
+    model = find_baseline("comparisons:Perceptron", stream=True).make()
+    found, p = [], []
+    for at in np.array_split(np.arange(60), batches):
+        given = (X[at], y[at], ["no", "yes"], weight[at])
+        scores, chances = model.score_then_learn(*given, return_proba=True)
+        found += scores.tolist()
+        p += chances[:, 1].tolist()
+    w, expected = np.zeros(X.matrix.shape[1]), []
+    for x, sign, c in zip(X.matrix, np.where(y == "yes", 1.0, -1.0), weight, strict=True):
+        expected.append(float(w @ x))
+        if sign * (w @ x) <= 0.0:
+            w = w + c * sign * x
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert p[0] == 0.5  # before the first row
+    assert np.mean((np.array(p[30:]) > 0.5) == (y[30:] == "yes")) > 0.7
+
+
+def test_own_classes_are_compared_in_the_order_of_a_stream():
+    X, y = make_views(200)
+    names = ["comparisons:Perceptron", "sklearn.linear_model:SGDClassifier"]
+    answer = compare(X, y, models=["perceptron"], baselines=names, progressive=True)
+    rows = {row.model: row for row in answer.rows}
+    assert set(rows) == {"perceptron", *(f"baseline:{name}" for name in names)}
+    own = rows["baseline:comparisons:Perceptron"]
+    assert own.baseline
+    assert answer.entry(own) is None
+    # the same rule, but for its intercept and the size of a step
+    assert abs(own.value - rows["perceptron"].value) < 0.1
+    with pytest.raises(InputError, match="'comparisons:Odd' has no partial_fit, so that it cannot"):
+        compare(X, y, models=[], baselines=["comparisons:Odd"], progressive=True)
+    with pytest.raises(InputError, match="is for a comparison by folds; leave it out, or leave"):
+        compare(X, y, baselines=names, encoder=ViewEncoder(per="user"))
 
 
 @pytest.mark.parametrize("entry", [*CLASSES, *map(named, GIVEN[:2])], ids=lambda entry: entry.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
@@ -88,7 +89,7 @@ class PipelineLearner(ViewLearner):
     def _fit_pipeline(self, model: Pipeline, rows: Any, given: Learned) -> None:
         y, weight, _ = given
         _, last = model.steps[-1]
-        if weight is not None and not _takes_weights(last):
+        if weight is not None and not takes_weights(last.fit):
             raise InputError(f"{type(last).__name__} takes no weights")
         weights = {} if weight is None else dict.fromkeys(weight_names(model), weight)
         with warnings.catch_warnings():  # a setting that takes too long is judged as it is
@@ -99,12 +100,12 @@ class PipelineLearner(ViewLearner):
         n, parts = len(rows.indptr) - 1, []
         for start in range(0, n, ROWS_AT_ONCE):
             part = rows_at(rows, np.arange(start, min(n, start + ROWS_AT_ONCE)))
-            with _configured():
-                parts.append(self._output(views_of_rows(part, self.layout_)))
+            with configured():
+                parts.append(self._output(self.pipeline_, views_of_rows(part, self.layout_)))
         return np.concatenate(parts).reshape(n, -1)
 
-    def _output(self, X: MultiView) -> np.ndarray:
-        """Return the outputs of the model for some rows."""
+    def _output(self, model: Any, X: Any) -> np.ndarray:
+        """Return the outputs of a model, or of its last step, for some rows."""
         raise NotImplementedError
 
 
@@ -131,7 +132,7 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
         if np.bincount(codes).min() < self._least_rows_of_a_class():
             model = make_pipeline(ViewMatrix(), DummyClassifier(strategy="prior"))
         own = Learned(codes, weight, groups_to_fit(X, sample_weight))
-        with _configured():
+        with configured():
             self._fit_pipeline(model, rows, own)
         self._take_out_weights(of_classes)
         self._calibrate_by_folds(X, y, sample_weight)
@@ -145,11 +146,11 @@ class PipelineClassifier(ViewClassifier, PipelineLearner):
         """True: the scores are log odds."""
         return True
 
-    def _output(self, X: MultiView) -> np.ndarray:
-        model, n_classes = self.pipeline_, len(self.classes_)
+    def _output(self, model: Any, X: Any) -> np.ndarray:
+        n_classes = len(self.classes_)
         if hasattr(model, "decision_function"):
             scores = np.asarray(model.decision_function(X), dtype=np.float64)
-            if scores.size == len(X) * self._n_scores():  # otherwise one per pair of classes
+            if scores.size == len(scores) * self._n_scores():  # otherwise one per pair of classes
                 return scores
         if hasattr(model, "predict_proba"):
             p = np.log(np.maximum(model.predict_proba(X), LEAST_PROBABILITY))
@@ -167,14 +168,14 @@ class PipelineRegressor(ViewRegressor, PipelineLearner):
         self._see_targets(y)
         model = self.pipeline(Shape(self.layout_.names, len(y)))
         own = Learned(y, _different(weight), groups_to_fit(X, sample_weight))
-        with _configured():
+        with configured():
             self._fit_pipeline(model, rows, own)
 
-    def _output(self, X: MultiView) -> np.ndarray:
-        return np.asarray(self.pipeline_.predict(X), dtype=np.float64)
+    def _output(self, model: Any, X: Any) -> np.ndarray:
+        return np.asarray(model.predict(X), dtype=np.float64)
 
 
-def _configured() -> AbstractContextManager[None]:
+def configured() -> AbstractContextManager[None]:
     """Configure scikit-learn for the pipelines here, whatever the user has set for others."""
     return config_context(enable_metadata_routing=False, transform_output="default")
 
@@ -184,9 +185,9 @@ def _different(weight: np.ndarray) -> np.ndarray | None:
     return weight if len(np.unique(weight)) > 1 else None
 
 
-def _takes_weights(model: Any) -> bool:
-    """Return whether `fit` takes sample weights, by name or among any arguments."""
-    kinds = inspect.signature(model.fit).parameters
+def takes_weights(learn: Callable[..., Any]) -> bool:
+    """Return whether a method takes sample weights, by name or among any arguments."""
+    kinds = inspect.signature(learn).parameters
     return "sample_weight" in kinds or any(one.kind == one.VAR_KEYWORD for one in kinds.values())
 
 

@@ -95,15 +95,17 @@ def baselines(task: str = "classification") -> list[Learner]:
     return [entry for entry in _BASELINES if entry.task == check_task(task)]
 
 
-def find_baseline(name: str, task: str = "classification") -> Learner:
+def find_baseline(name: str, task: str = "classification", *, stream: bool = False) -> Learner:
     """Return the baseline of this name, or one of any class that has `fit` and `predict`.
 
     name: the name of an entry of `baselines`, with or without ``baseline:``; or
       ``"package.module:Class"``, if needed with keyword arguments that are plain values:
       ``"sklearn.ensemble:RandomForestClassifier(n_estimators=50)"``.
+      A class whose rows are called ``Xs`` in `fit` gets a list of arrays, one per view.
     task {"classification", "regression"}: what is predicted.
+    stream: whether it learns one row after the other, by its ``partial_fit``.
     Raises InputError: there is no such name, module or class, the arguments do not fit, or the
-      class predicts something else.
+      class predicts something else, or learns no stream.
 
     >>> from crossview.baselines import find_baseline
     >>> find_baseline("sklearn.naive_bayes:GaussianNB").title
@@ -124,16 +126,24 @@ def find_baseline(name: str, task: str = "classification") -> Learner:
         raise unknown_name("baseline", short, [*known, "package.module:Class"])
     path = f"{match['module']}:{match['name']}"
     arguments = _arguments(short, match["call"])
-    _check_model(_make(short, path, arguments), short, task)
+    model = _make(short, path, arguments)
+    _check_model(model, short, task)
+    if stream and not callable(getattr(model, "partial_fit", None)):
+        raise InputError(
+            f"baseline {short!r} has no partial_fit, so that it cannot learn from a stream; "
+            "compare it by folds, without progressive"
+        )
     kind = "GivenClassifier" if task == "classification" else "GivenRegressor"
+    calibrated = {"calibration": "sigmoid"} if stream and task == "classification" else {}
     return Learner(
         PREFIX + short,
         match["name"] + (match["call"] or ""),
         f"{_MODELS}:{kind}",
         "given by name",
         task=task,
-        fixed={"model": path, "arguments": arguments},
-        streams=False,
+        fixed={"model": path, "arguments": arguments, **calibrated},
+        streams=stream,
+        one_pass=stream,
         baseline=True,
     )
 

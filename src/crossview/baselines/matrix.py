@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -37,8 +38,14 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
         Others stay sparse, and are divided by the median of the root mean squares of their nonzero
         values; by their own, if it differs by a factor of ten.
     dense : bool, default=False
-        Whether to return an array.  A missing view is NaN in it.  Otherwise a missing view is 0
-        (after scaling), and one more column per view is 1 where it is missing.
+        Whether to return an array.  A missing view is ``missing`` in it.  Otherwise a missing view
+        is 0 (after scaling), and one more column per view is 1 where it is missing.
+    missing : float, default=nan
+        What a missing view is in an array.
+    whole : bool, default=False
+        Whether to keep all columns, for a model that learns more rows later.
+    apart : bool, default=False
+        Whether to return a list of arrays, one per view, with all columns.
     max_columns : int, default=None
         The most columns to keep.  If there are more, those with the highest ``score_func`` stay.
         With ``dense``, also at most 20 million divided by the number of rows, but at least 20.
@@ -69,6 +76,9 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
     _: KW_ONLY
     scale: bool = False
     dense: bool = False
+    missing: float = np.nan
+    whole: bool = False
+    apart: bool = False
     max_columns: int | None = None
     score_func: Callable[..., Any] = f_classif
 
@@ -90,13 +100,19 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
             Itself.
         """
         X, matrix, missing = self._read(X)
-        self.missing_views_ = np.flatnonzero(missing.any(axis=0))
-        if sp.issparse(matrix):
+        keeps_all = self.whole or self.apart
+        self.missing_views_ = np.flatnonzero(missing.any(axis=0) | keeps_all)
+        self.ptr_ = X.layout.ptr
+        if keeps_all:
+            columns = np.arange(matrix.shape[1])
+        elif sp.issparse(matrix):
             counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
             columns = np.flatnonzero(counts)
         else:
             columns = np.arange(matrix.shape[1])
-        self.columns_ = self._informative(matrix, columns, y) if len(columns) else np.zeros(1, int)
+        if len(columns) and not keeps_all:
+            columns = self._informative(matrix, columns, y)
+        self.columns_ = columns if len(columns) else np.zeros(1, int)
         self.view_of_column_ = np.searchsorted(X.layout.ptr, self.columns_, side="right") - 1
         if self.scale:
             weight = None if sample_weight is None else np.asarray(sample_weight, np.float64)
@@ -113,17 +129,17 @@ class ViewMatrix(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  
 
         Returns
         -------
-        matrix : ndarray or csr_array of shape (n_samples, n_columns)
-            An array with ``dense``, and where the views are one.
+        matrix : ndarray or csr_array of shape (n_samples, n_columns), or list of ndarray
+            An array with ``dense``, and where the views are one; a list with ``apart``.
         """
         check_is_fitted(self, "columns_")
         _, matrix, missing = self._read(X)
         part = matrix[:, self.columns_]
-        if self.dense:
+        if self.dense or self.apart:
             part = part.toarray() if sp.issparse(part) else part
-            return (
-                np.where(missing[:, self.view_of_column_], np.nan, part) if len(missing) else part
-            )
+            if len(missing):
+                part = np.where(missing[:, self.view_of_column_], self.missing, part)
+            return [part[:, lo:hi] for lo, hi in pairwise(self.ptr_)] if self.apart else part
         if self.scale:
             part = self._scaled(part, missing)
         indicators = missing[:, self.missing_views_].astype(np.float64)

@@ -158,7 +158,7 @@ def choose_learners(
     # of numbers the constant that the metric is lowest for
     other = "baseline:mean" if metric == "mae" else "baseline:median"
     measures = [one for one in usual if one.min_views <= layout.n_views and one.name != other]
-    measures += [find_baseline(name, task) for name in baselines or ()]
+    measures += [find_baseline(name, task, stream=stream) for name in baselines or ()]
     # some are in the catalog
     found = list({entry.name: entry for entry in [*found, *measures]}.values())
     found = [learner.for_metric(metric, run.problem.positive_label) for learner in found]

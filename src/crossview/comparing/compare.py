@@ -183,9 +183,12 @@ def compare(
         KeCo only if some rows are unlabeled.
     baselines : sequence of str, default=None
         Further models to measure the others by, as ``"package.module:Class"``: any scikit-learn
-        classifier (regressor).  Where ``models`` is None, logistic (ridge) regression, gradient
-        boosting, late fusion (one regression per view, stacked) and the majority class (the mean)
-        are always compared, unless progressive.
+        classifier (regressor), or a class with its `fit` and `predict`.  It gets the columns of all
+        views (an array has at most 250 of them, the most informative), or, where its `fit` calls
+        the rows ``Xs``, a list of arrays, one per view.  With ``progressive`` it needs a
+        ``partial_fit``, and gets one row after the other, with all columns.  Where ``models`` is
+        None, logistic (ridge) regression, gradient boosting, late fusion (one regression per view,
+        stacked) and the majority class (the mean) are always compared, unless progressive.
     extend : Comparison, default=None
         An earlier comparison of the same rows by the same folds.  Its rows are kept, and ``models``
         are added; the ensemble is not, as it takes the predictions of all of them.
@@ -323,9 +326,9 @@ def compare(
             raise InputError("a progressive comparison is not extended; compare all models again")
         _refuse_options_of_folds(
             argument(progressive=True) if encoder.per is None else argument("per"),
-            *(("cv", cv), ("repeats", repeats), ("groups", grouped), ("baselines", baselines)),
-            *(("ablate", ablate), ("budget", budget), ("n_jobs", n_jobs)),
-            ("random_folds", random_folds),
+            *(("cv", cv), ("repeats", repeats), ("groups", grouped), ("ablate", ablate)),
+            *(("budget", budget), ("n_jobs", n_jobs), ("random_folds", random_folds)),
+            ("baselines", None if encoder.per is None else baselines),
         )
     given = {"groups": grouped is not None, "in_order": in_order, "time": time is not None}
     if random_folds and any(given.values()):
@@ -390,7 +393,10 @@ def compare(
                 )
             return answer
         run.learners = choose_learners(
-            run, source.layout, source.n_rows, models, unlabeled=source.some_unlabeled, stream=True
+            *(run, source.layout, source.n_rows, models),
+            baselines=baselines,
+            unlabeled=source.some_unlabeled,
+            stream=True,
         )
         check_grid(run.grid, run.learners)
         answer = compare_stream(run, source, rope, observer)

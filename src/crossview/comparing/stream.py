@@ -332,7 +332,9 @@ class _StreamedModel:
 
     def score_last(self, end: LabeledEnd) -> None:
         """Score the last rows, before they are learned, by view; a threshold may decide."""
-        if self.learner.view is not None or not hasattr(self.model, "view_scores"):
+        if self.learner.view is not None or self.learner.baseline:
+            return
+        if not hasattr(self.model, "view_scores"):
             return
         problem, running = self.run.problem, self.threshold
         threshold = problem.fixed_threshold if running is None else running.threshold
@@ -361,6 +363,7 @@ class _StreamedModel:
         return ComparisonRow(
             model=self.name,
             title=name_of_use(self.learner.title, self.run.user),
+            baseline=self.learner.baseline,
             effort=self.learner.effort + EFFORT.get(self.run.user, 0),
             value=self.tally.value(metric),
             **{name: self.tally.value(name) for name in problem.shown},

@@ -72,7 +72,9 @@ OPTIONS = f"""
 --model NAME: Compare this one, and what other --model options name, instead of all; the names are
     those of `train --model`.
 --baseline MODULE:CLASS: Also measure this scikit-learn model, such as
-    sklearn.ensemble:RandomForestClassifier, or a class of a file in this folder. Once for each.
+    sklearn.ensemble:RandomForestClassifier, or a class of a file in this folder; one whose fit
+    calls the rows Xs gets a list of arrays, one per view. Once for each. --progressive needs a
+    partial_fit.
     Without --model the table has logistic regression, gradient boosting, late fusion and the
     majority class.
 --add NAME: Add this model, other than the ensemble, to the comparison in SOURCE, a file of --json.
@@ -367,7 +369,9 @@ def _show_comparison(answer: Comparison, rows: Opened, given: dict[str, Any]) ->
     simpler = answer.cheapest if best.members else recommended
     shown = [best, *([] if simpler is best else [simpler])]
     for row in shown:
-        if answer.entry(row) is None:
+        if answer.entry(row) is None and answer.mode == "progressive":
+            print(f"\n{row.model} was best: its own partial_fit learns the rows in their order")
+        elif answer.entry(row) is None:
             code = _python(answer, row, rows, given.get("weight"))
             print(f"\nTrain {row.model} on all rows:\n\n{code}")
         elif row in (recommended, simpler) or row.baseline:
