@@ -472,7 +472,6 @@ OF_FOLDS = {
     "cv": 4,
     "repeats": 2,
     "groups": "weak__0",
-    "baselines": ["sklearn.naive_bayes:GaussianNB"],
     "ablate": True,
     "budget": 30.0,
     "n_jobs": 2,
