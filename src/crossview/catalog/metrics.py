@@ -63,11 +63,6 @@ class Metric:
         return self.name.endswith("_at_k")
 
     @property
-    def mean_over_rows(self) -> bool:
-        """Return whether it is a mean over rows of a loss or cost, or the root of a mean square."""
-        return self.kind in ("probability", "error") or self.name == "cost"
-
-    @property
     def has_interval(self) -> bool:
         """Return whether an interval around it holds the truth.
 

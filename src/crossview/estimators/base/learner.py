@@ -275,9 +275,10 @@ class ViewLearner(BaseEstimator):
             The rows.  A mapping of view names to frames, and a frame of pandas whose columns have
             several levels, are taken as `MultiView` takes them.
         y : array-like of shape (n_samples,)
-            Labels of two or more classes; numeric targets for a regressor.  If ``X`` and ``y`` are
-            of pandas, they have the same index; scikit-learn ignores it, so another order is an
-            error and not put right.
+            Labels of two or more classes; numeric targets for a regressor, which an online one
+            standardizes by all of them here, and by those up to each row in `partial_fit`.  If
+            ``X`` and ``y`` are of pandas, they have the same index; scikit-learn ignores it, so
+            another order is an error and not put right.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight of each row, at least 0; see the notes of the class for its effect.
 
