@@ -9,6 +9,7 @@ import pytest
 from command_line import run
 from comparisons import ONE, compare, made_answer, make_views
 from crossview import (
+    GuessWarning,
     InputError,
     MultiViewSVMPerf,
     OneClassWarning,
@@ -95,6 +96,17 @@ def test_every_source_counts_the_rows_of_each_class(tmp_path):
     assert given.class_rows is None  # a stream is not read for them
     with pytest.raises(InputError, match="has one class"):
         open_labeled(frame.assign(y="bought"), "y")
+
+
+def test_labels_that_are_no_classes_are_refused_or_said():
+    frame = make_rows()
+    for y in ("id", np.arange(120).astype(str)):
+        with pytest.raises(InputError, match="takes 120 values in 120 rows, so that no class has"):
+            open_labeled(frame.assign(id=[f"n{i}" for i in range(120)]), y)
+    many = [f"n{i % 61}" for i in range(120)]
+    with pytest.warns(GuessWarning, match="y: the label takes 61 values in 120 rows; is it anoth"):
+        open_labeled(frame.assign(y=many), "y")
+    assert len(open_labeled(frame.assign(y=[f"n{i % 60}" for i in range(120)]), "y").classes) == 60
 
 
 @pytest.mark.filterwarnings("ignore:.*rows that the model has learned")

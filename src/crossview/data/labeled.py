@@ -312,7 +312,8 @@ class LabeledSource:
                 file, row = unlabeled
                 raise InputError(f"the label is missing; {missing_label()}", file=file, row=row)
             self.some_unlabeled = unlabeled is not None
-        found = check_classes(counts, self._label, unlabeled=self.some_unlabeled)
+        n_rows = sum(counts.values())
+        found = check_classes(counts, self._label, unlabeled=self.some_unlabeled, n_rows=n_rows)
         return found, rows_per_class(found, counts)
 
     def _targets(self) -> Iterator[Any]:

@@ -27,6 +27,8 @@ MOST_CLASSES = 1000
 MOST_CHARACTERS = 256
 # 16 characters
 LONG_BYTES = 64
+# with fewer, each label may well be there once
+FEWEST_ROWS = 20
 MAX_SEED = 2**32 - 1
 # beyond it floats are not all whole numbers
 MAX_WHOLE = 2**53
@@ -96,16 +98,20 @@ def read_classes(y: Any, *, unlabeled: bool = False) -> tuple[np.ndarray, np.nda
         raise InputError(f"the label is missing; {missing_label()}", row=int(known.argmin()))
     try:
         found, counts = np.unique(y[known], return_counts=True)
-        classes = check_classes(found.tolist(), None, unlabeled=not known.all())
+        n_rows = int(counts.sum())
+        classes = check_classes(found.tolist(), None, unlabeled=not known.all(), n_rows=n_rows)
     except TypeError:
         raise InputError("y mixes labels that cannot be sorted, such as text and numbers") from None
     return classes, counts
 
 
 def check_classes(
-    classes: Iterable[Any], label: str | None, *, unlabeled: bool = False
+    classes: Iterable[Any], label: str | None, *, unlabeled: bool = False, n_rows: int = 0
 ) -> np.ndarray:
-    """Return two or more sorted labels that are text, whole numbers or booleans."""
+    """Return two or more sorted labels that are text, whole numbers or booleans.
+
+    ``n_rows`` have a label, if that is known: not each one of its own.
+    """
     found = sorted(set(classes))
     for value in found:
         if not isinstance(value, str | bool | int) and not (
@@ -144,6 +150,12 @@ def check_classes(
             f"number to predict: {argument(task='regression')})",
             column=label,
         )
+    if 2 * len(found) > n_rows >= FEWEST_ROWS:
+        what = f"the label takes {len(found)} values in {n_rows} rows"
+        else_ = f"is it another column, or a number to predict ({argument(task='regression')})?"
+        if len(found) == n_rows:
+            raise InputError(f"{what}, so that no class has two; {else_}", column=label)
+        warnings.warn(f"{label or 'y'}: {what}; {else_}", GuessWarning, stacklevel=2)
     if words := about_alike(found):
         of = "the labels" if label is None else label
         warnings.warn(f"{of}: {words}", GuessWarning, stacklevel=2)
