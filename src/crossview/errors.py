@@ -162,7 +162,7 @@ class LeakWarning(UserWarning):
 
 
 class LearnedRowsWarning(UserWarning):
-    """Warning that a model is evaluated on rows that it has learned, which it knows too well."""
+    """Warning that a model is evaluated on rows that it has learned, or learns them again."""
 
 
 class UnlabeledRowsWarning(UserWarning):

@@ -247,7 +247,7 @@ def test_training_goes_on_with_dates_that_were_typed_and_are_text(tmp_path):
     with pytest.raises(InputError, match="row 0, column 'day': 'soon' is no"):
         train(wrong, init=first, in_order=True)
     words = table.set_column(1, "a__x", pa.array(map(str, NOISE)))
-    with pytest.raises(InputError, match="'a__x': is numeric in this encoder, but holds string"):
+    with pytest.raises(InputError, match="'a__x': was numeric in the first rows, and holds string"):
         train(words, init=first, in_order=True)
 
 

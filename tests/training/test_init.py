@@ -12,6 +12,7 @@ import pytest
 from crossview import (
     Checkpoint,
     InputError,
+    LearnedRowsWarning,
     MultiView,
     Scoring,
     UnusedColumnsWarning,
@@ -22,6 +23,7 @@ from crossview import (
     train,
 )
 from crossview.cli import main
+from crossview.saving.files import alone
 from training_runs import COLUMNS, KINDS, contents, make_table
 
 # rows that the first part has; the second one has new categories and words
@@ -364,3 +366,26 @@ def test_a_new_column_is_said_in_each_way_of_learning():
         copy.deepcopy(first.fitted).partial_fit(
             more.drop_columns(["y"]), np.array(more["y"].to_pylist())
         )
+
+
+def test_rows_that_are_learned_again_are_said_and_no_second_run_learns_from_the_same_model(
+    tmp_path, capsys
+):
+    rows, model = make_table(400).drop_columns(["number"]), str(tmp_path / "m.st")
+    rows = rows.filter(rows["y"].is_valid())
+    pa.parquet.write_table(rows.slice(0, 200), tmp_path / "first.parquet")
+    pa.parquet.write_table(rows.slice(200), tmp_path / "second.parquet")
+    first, second = str(tmp_path / "first.parquet"), str(tmp_path / "second.parquet")
+    train(first, "y", model="pa:squared", output=model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LearnedRowsWarning)
+        assert not train(second, init=model, output=tmp_path / "more.st").warnings
+    with pytest.warns(LearnedRowsWarning, match="^100% of the rows are equal to rows that the mod"):
+        again = train(first, init=model)
+    assert "they count twice now" in again.warnings[-1]
+    with alone(model), pytest.raises(InputError, match="another run that has not ended uses this"):
+        train(second, init=model, output=model)
+    with alone(model):  # the model is only read
+        train(second, init=model, output=tmp_path / "other.st")
+    assert main(["train", first, "--init", model, "-o", model]) == 0
+    assert capsys.readouterr().err.count("they count twice now") == 1

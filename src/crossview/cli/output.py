@@ -86,16 +86,17 @@ def compiling_as_line() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def warnings_as_lines() -> Iterator[None]:
+def warnings_as_lines(*answered: type[Warning]) -> Iterator[None]:
     """Write each warning about labels, columns and downloads as one line, when all else is done.
 
-    Those about leaks and models with one answer are part of the answer.
+    Those about leaks and models with one answer, and ``answered``, are part of the answer.
     """
     with warnings.catch_warnings(record=True) as caught:
         for kind in AS_LINES:
             warnings.simplefilter("always", kind)
-        warnings.simplefilter("ignore", LeakWarning)
-        warnings.simplefilter("ignore", OneClassWarning)
+        silent: tuple[type[Warning], ...] = (LeakWarning, OneClassWarning, *answered)
+        for ignored in silent:
+            warnings.simplefilter("ignore", ignored)
         # joblib, which starts another one
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
         yield

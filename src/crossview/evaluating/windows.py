@@ -173,12 +173,16 @@ class TimeRange:
         return ByTime(self.column, float(first), width, dates, self._format, zone)
 
 
-def find_windows(table: Source, column: str, window: Any) -> ByTime:
-    """Return the windows of a column of times, by one pass over it; without a width about ten."""
-    times = time_range(table, column)
+def find_windows(table: Source, column: str, window: Any) -> ByTime | None:
+    """Return the windows of a column of times, by one pass over it; without a width about ten.
+
+    None: there is no row.
+    """
+    times, n_rows = time_range(table, column), 0
     for batch in table.select([column]):
         times.add(batch.X.column(0))
-    return times.windows(window)
+        n_rows += len(batch)
+    return times.windows(window) if n_rows else None
 
 
 def time_range(table: Source, column: str) -> TimeRange:

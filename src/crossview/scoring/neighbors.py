@@ -37,7 +37,7 @@ from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_sco
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.progressive import LabelOrder, serial_correlation
 from crossview.scoring.significance import correlated_t_posterior, p_in_words, rankdata
-from crossview.tables.arrow import is_number, nan_as_null, numbers_of
+from crossview.tables.arrow import is_number, nan_as_null, numbers_of, type_of_values
 from crossview.tables.dates import as_times, find_formats, is_date, is_text
 from crossview.views import MultiView
 
@@ -355,7 +355,8 @@ def _of_one_label(source: LabeledSource, rows: LabeledBatch, problem: Problem) -
     fits = [
         one.name
         for one in rows.X.schema
-        if one.name not in dates and (types.is_integer(_kind(one.type)) or _is_text(one.type))
+        if one.name not in dates
+        and (types.is_integer(type_of_values(one.type)) or _is_text(one.type))
     ]
     found: dict[str, str] = {}
     for name, codes in group_columns(rows.X, fits, most=len(fits)).items():
@@ -633,15 +634,8 @@ def _possible_groups(source: LabeledSource) -> list[str]:
     ]
 
 
-def _kind(kind: Any) -> Any:
-    """Return the type of the values of a column, also of categories."""
-    from pyarrow import types
-
-    return kind.value_type if types.is_dictionary(kind) else kind
-
-
 def _is_text(kind: Any) -> bool:
-    return is_text(_kind(kind))
+    return is_text(type_of_values(kind))
 
 
 def _coded(column: Any) -> tuple[np.ndarray, Any]:

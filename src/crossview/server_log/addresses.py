@@ -12,7 +12,7 @@ SCHEMES = ("postgresql://", "postgres://")
 FROM_SQLITE = "sqlite3 -header -csv FILE 'SELECT ...' >rows.csv, or in Python pandas.read_sql"
 FROM_DUCKDB = (
     "duckdb FILE \"COPY (SELECT ...) TO 'rows.parquet'\", or in Python "
-    "duckdb.connect(FILE).sql('SELECT ...').arrow()"
+    "duckdb.connect(FILE).sql('SELECT ...').to_arrow_table()"
 )
 FROM_POSTGRES = (
     "psql ADDRESS -c \"\\copy (SELECT ...) TO 'rows.csv' CSV HEADER\", or in Python pandas.read_sql"

@@ -251,6 +251,13 @@ def _array_of(name: str, values: Any) -> Any:
         raise InputError(what, column=name) from None
 
 
+def type_of_values(kind: Any) -> Any:
+    """Return the type of the values of a column, also of categories."""
+    from pyarrow import types
+
+    return kind.value_type if types.is_dictionary(kind) else kind
+
+
 def _eager(frame: Any) -> Any:
     """Any data frame in memory, as narwhals sees it."""
     import narwhals.stable.v2 as nw
@@ -264,7 +271,8 @@ def _eager(frame: Any) -> Any:
     except TypeError:
         raise InputError(
             f"cannot read a table from {type(frame).__name__}; give a file name, a query, or a "
-            "pandas, polars or Arrow table (collect a lazy one first)"
+            "pandas, polars or Arrow table (collect a lazy one first, make a table of a reader by "
+            ".read_all(), and of a relation of DuckDB by .to_arrow_table())"
         ) from None
 
 

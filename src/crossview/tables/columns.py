@@ -12,7 +12,7 @@ import numpy as np
 
 from crossview.errors import InputError, argument, closest_names
 from crossview.labels import WORDS_OF_TRUTH
-from crossview.tables.arrow import codes_of, is_number, numbers_of
+from crossview.tables.arrow import codes_of, is_number, numbers_of, type_of_values
 from crossview.tables.dates import is_date, is_text
 
 if TYPE_CHECKING:
@@ -331,9 +331,11 @@ def _whole_as_integers(column: Column, array: Any) -> pa.Array:
 
 def _changed(column: Column, array: pa.Array) -> InputError:
     value = array[array.is_valid().index(True).as_py()].as_py()
+    kind = type_of_values(array.type)
     return InputError(
-        f"is {column.kind} in this encoder, but holds {array.type} here ({value!r:.60}); give it "
-        f"the same type in all tables, or name its kind from the start ({column.kind}=)",
+        f"was {column.kind} in the first rows, and holds {kind} here ({value!r:.60}); give it the "
+        "same type in all tables (by CAST in a query), or name its kind from the start "
+        f"({argument(column.kind)})",
         column=column.name,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +13,8 @@ import numpy as np
 from crossview.compiling import seconds_of_compiling
 from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.row_columns import with_label, with_row_location
-from crossview.data.row_sketch import RowSketch, hash_rows
-from crossview.errors import InputError, argument
+from crossview.data.row_sketch import Found, RowSketch, hash_rows
+from crossview.errors import InputError, LearnedRowsWarning, argument
 from crossview.estimators.targets import scaled_targets
 from crossview.labels import has_label
 from crossview.readers.prefetch import prefetch
@@ -142,6 +143,7 @@ class Passes:
         self.scored.labels = self.labels
         self.last_rows = LastRows(only_labeled=not self.entry.learns_unlabeled)
         self.sketch = RowSketch()
+        self._found = Found()  # rows that the model to go on from has learned
         self.position = Position()
         self.checkpoint, self.log, self.observer = checkpoint, log, observer
         self.began = 0.0, 0.0
@@ -219,6 +221,19 @@ class Passes:
             progress=Start.progress(counts, self.task.threshold, here.unlabeled, here.skipped),
         )
 
+    def learned_before(self) -> list[str]:
+        """Return a line if the earlier model has learned many of the rows; it is a warning, too."""
+        share = None if self.start is None else self.start.sketch.learned_share(self._found)
+        if not share:
+            return []
+        line = (
+            f"{share:.0%} of the rows are equal to rows that the model had learned; if they are "
+            f"the same, they count twice now, and its metrics are too good: go on from the model "
+            f"before ({argument('init')}), with new rows alone"
+        )
+        warnings.warn(line, LearnedRowsWarning, stacklevel=3)
+        return [line]
+
     def _take_up(self) -> None:
         """Go on from the checkpoint, if there is one, or from an earlier model."""
         kept = None if self.checkpoint is None else _kept_before(self.checkpoint, self.source)
@@ -273,6 +288,8 @@ class Passes:
             if known is not None:
                 yield known
                 self.last_rows.see(batch)
+            if self.start is not None and here.number == 1:
+                self._found += self.start.sketch.find(hashes)
             self.sketch = self.sketch.with_rows(hashes)
             here.batches += 1
             self.observer.add_rows(len(y))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import Any
 
 from crossview.catalog.names import check_task
@@ -202,7 +202,11 @@ def train(
     if time is not None and in_order is False:
         raise InputError(f"{argument(time=time)} is an order; leave {argument(in_order=False)} out")
     of_rows = {"classes": classes, "time": time, "weight": weight, "groups": groups}
-    with nullcontext() if checkpoint is None else alone(checkpoint.path):
+    with ExitStack() as locks:
+        if checkpoint is not None:
+            locks.enter_context(alone(checkpoint.path))
+        if output is not None and isinstance(init, str | os.PathLike) and _is_same(init, output):
+            locks.enter_context(alone(output))  # another run would learn from the same model
         in_order = in_order if time is None else True
         if init is None:
             name = DEFAULT_MODEL if model is None else model
@@ -241,6 +245,7 @@ def train(
             passes = Passes(job, order, kept, written, observer)
             answer = passes.learn(epochs)
             answer.warnings = [*leaks.finish(), *order.notes, *target_notes(job, leaks.labels)]
+            answer.warnings += passes.learned_before()
         else:
             check_passes(job.entry, epochs)
             for name, file in (("checkpoint", checkpoint), ("log", written)):
@@ -281,12 +286,13 @@ def _check_files(
         (output, written, "the model or its checkpoint, and the log"),
         (kept, written, "the model or its checkpoint, and the log"),
     ):
-        if (
-            file is not None
-            and other is not None
-            and os.path.realpath(file) == os.path.realpath(other)
-        ):
+        if file is not None and other is not None and _is_same(file, other):
             raise InputError(f"is {what}; name two files", file=str(file))
+
+
+def _is_same(file: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Return whether two names lead to one file."""
+    return os.path.realpath(file) == os.path.realpath(other)
 
 
 def _run_of(job: Job, order: list[Any]) -> dict[str, Any]:

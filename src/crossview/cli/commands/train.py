@@ -22,7 +22,7 @@ from crossview.cli.options import (
 )
 from crossview.cli.output import Report, compiling_as_line, standard_output, warnings_as_lines
 from crossview.cli.words import split_list
-from crossview.errors import InputError
+from crossview.errors import InputError, LearnedRowsWarning
 
 if TYPE_CHECKING:
     from crossview.cli.opening import Opened
@@ -164,7 +164,7 @@ def run(
             warn(rows, options["task"])
         with (
             standard_output(output) as file,
-            warnings_as_lines(),
+            warnings_as_lines(LearnedRowsWarning),
             compiling_as_line(),
             watching(show=progress) as observer,
         ):

@@ -152,6 +152,8 @@ def hint_about(error: InputError, format: CsvFormat) -> str:
         return ""
     if error.row == 0 and not format.header:
         return f"; if this line names the columns, say {argument(header=True)}"
+    if found[1] == error.column:
+        return "; the line names the columns again: remove it"
     if _COMMA.fullmatch(found[1]) and format.decimal == ".":
         return f"; is the decimal point a comma? {argument(decimal=',')}"
     if _POINT.fullmatch(found[1]) and format.decimal == ",":

@@ -20,6 +20,7 @@ from crossview.tables.arrow import (
     plain_columns,
     plain_type,
     pyarrow,
+    type_of_values,
 )
 
 if TYPE_CHECKING:
@@ -119,7 +120,8 @@ class ParquetSource:
                 )
             except (pa.ArrowInvalid, pa.ArrowTypeError):
                 raise InputError(
-                    f"holds {theirs.type}, but {self.files[0]} holds {ours.type}",
+                    f"holds {type_of_values(theirs.type)}, but {self.files[0]} holds "
+                    f"{type_of_values(ours.type)}",
                     file=file,
                     column=ours.name,
                 ) from None
