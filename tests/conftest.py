@@ -32,6 +32,9 @@ def pytest_collection_finish():
     gc.enable()
 
 
+# a comparison starts no workers, which load everything again, unless a test asks for some
+os.environ["LOKY_MAX_CPU_COUNT"] = "1"
+
 # the workers of pytest-xdist share the cores and the cache
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # before numpy

@@ -27,12 +27,8 @@ def made(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def in_this_process(monkeypatch):
-    """One core, so that a comparison starts no workers, which load everything again.
-
-    And no line that the clock writes.
-    """
-    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")
+def no_lines_of_the_clock(monkeypatch):
+    """No line that the clock writes."""
     monkeypatch.setattr(progress, "SECONDS_TO_LINE", 3600.0)
     monkeypatch.setattr(progress, "SECONDS_PER_LINE", 3600.0)
     # those that look for rows that are alike: comparing/test_neighbors.py is about them

@@ -90,7 +90,9 @@ def test_fewer_groups_than_folds_are_said():
     answer = thorough(X, y, groups=np.arange(90) % 3, **given)
     assert answer.folds == 3
     assert "3 folds instead of 5, one for each group" in comparison_head(answer)
-    assert not any("folds" in line for line in thorough(X, y, groups=np.arange(90) % 9).notes)
+    assert not any(
+        "folds" in line for line in thorough(X, y, groups=np.arange(90) % 9, **given).notes
+    )
     with pytest.raises(InputError, match=r"all rows are of one group, .*; leave groups= out"):
         thorough(X, y, groups=np.zeros(90), **given)
 

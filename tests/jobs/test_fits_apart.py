@@ -5,9 +5,10 @@ import os
 import numpy as np
 import pytest
 from joblib import parallel_config
+from joblib.parallel import ThreadingBackend
 from sklearn.base import BaseEstimator
 
-from crossview import MultiViewTreesClassifier
+from crossview import LateFusionClassifier, MultiViewTreesClassifier
 from crossview.estimators.base.held_out import FEWEST_OF_PROCESS, Part, fit_parts
 
 
@@ -44,3 +45,18 @@ def test_they_change_nothing(backend, data):
     alone = learner.fit(*data).predict_proba(data[0])
     with parallel_config(**({"backend": backend} if backend else {}), n_jobs=2):
         assert np.allclose(learner.fit(*data).predict_proba(data[0]), alone, rtol=0, atol=1e-12)
+
+
+class NoWorkers(ThreadingBackend):
+    """It refuses to start."""
+
+    def configure(self, *_, **__):
+        raise RuntimeError("workers are asked for")
+
+
+def test_scikit_learn_asks_for_no_workers_where_rows_are_few(data):
+    X, y = data
+    with parallel_config(NoWorkers(), n_jobs=2):
+        LateFusionClassifier([1, 2]).fit(X[:-1], y[:-1])
+        with pytest.raises(RuntimeError, match="workers are asked for"):
+            LateFusionClassifier([1, 2]).fit(X, y)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import parallel_config
 from sklearn import config_context
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -17,7 +18,7 @@ from crossview.baselines.matrix import ViewMatrix
 from crossview.batch import rows_at, whole_matrix
 from crossview.errors import InputError
 from crossview.estimators.base import ViewClassifier, ViewLearner, ViewRegressor
-from crossview.estimators.base.held_out import groups_to_fit
+from crossview.estimators.base.held_out import FEWEST_OF_PROCESS, groups_to_fit
 from crossview.estimators.targets import weighted_classes
 from crossview.views import MultiView, ViewLayout
 
@@ -92,7 +93,11 @@ class PipelineLearner(ViewLearner):
         if weight is not None and not takes_weights(last.fit):
             raise InputError(f"{type(last).__name__} takes no weights")
         weights = {} if weight is None else dict.fromkeys(weight_names(model), weight)
-        with warnings.catch_warnings():  # a setting that takes too long is judged as it is
+        few = len(y) < FEWEST_OF_PROCESS  # processes would take longer to start
+        with (
+            parallel_config("sequential") if few else nullcontext(),
+            warnings.catch_warnings(),  # a setting that takes too long is judged as it is
+        ):
             warnings.simplefilter("ignore")
             self.pipeline_ = model.fit(views_of_rows(rows, self.layout_), y, **weights)
 

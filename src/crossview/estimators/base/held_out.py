@@ -55,7 +55,7 @@ def fit_parts(learner: Any, parts: Sequence[Part]) -> Iterator[Any]:
         return
     from crossview.jobs.jobs import Call, Jobs
 
-    jobs = Jobs(n_workers, cpu_count() // n_workers)
+    jobs = Jobs(n_workers, max(1, cpu_count() // n_workers))
     calls = [Call(i, _fit, one) for i, one in enumerate(zip(learners, parts, strict=True))]
     yield from (fitted for _, fitted in sorted(jobs.run(calls), key=itemgetter(0)))
 

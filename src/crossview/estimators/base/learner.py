@@ -52,12 +52,6 @@ class ColumnWeights(NamedTuple):
     importance: np.ndarray | None = None
 
 
-@functools.cache
-def _names_of_parameters(learner: type[ViewLearner]) -> list[str]:
-    """Return the names of the parameters of a class."""
-    return list(learner._get_param_names())
-
-
 class ViewLearner(BaseEstimator):
     """Base class of all learners.
 
@@ -197,6 +191,12 @@ class ViewLearner(BaseEstimator):
 
     # --- parameters ---------------------------------------------------------------------
 
+    @classmethod
+    @functools.cache  # every copy and every fit asks
+    def _get_param_names(cls) -> list[str]:
+        names: list[str] = super()._get_param_names()
+        return names
+
     def check_params(self) -> None:
         """Raise an error if a parameter is out of its range, or contradicts another one.
 
@@ -208,8 +208,7 @@ class ViewLearner(BaseEstimator):
         InvalidParameterError, InputError
             The message names the parameter, its range and the given value.
         """
-        kind: Any = type(self)
-        given = [getattr(self, name) for name in _names_of_parameters(kind)]
+        given = [getattr(self, name) for name in self._get_param_names()]
         if self._checked is None or any(map(is_not, given, self._checked)):
             self._validate_params()
             self._checked = given
