@@ -375,7 +375,10 @@ def test_databases_are_refused_with_how_rows_come_out_of_them(tmp_path, monkeypa
         ("t.sqlite", r"not called log\.sqlite, .*: sqlite3 -header"),
         ("t.sqlite3", r"is a database; write the rows to a file: sqlite3 -header"),
         ("log.sqlite", r"is no log of crossview serve; .*: sqlite3 -header"),
-        ("t.duckdb", r"is a database; write the rows to a file: duckdb FILE"),
+        (
+            "t.duckdb",
+            r"a database; of one table \"SELECT \* FROM .FILE.\" reads them, of sev",
+        ),
         ("SELECT * FROM sqlite_scan('t.sqlite', 't')", "sqlite_scan needs .* extension sqlite_sca"),
         (
             "ATTACH 't.duckdb'; SELECT * FROM t.t",

@@ -2,6 +2,8 @@
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import crossview
@@ -62,3 +64,26 @@ def test_true_and_false_are_numbers_where_they_are_declared(tmp_path):
     table = crossview.ViewEncoder(numeric=["a__x"])
     (batch,) = crossview.open_table(path).select(["a__x", "b__y"])
     assert table.fit(batch.X).mean_.tolist() == [0.5, 1.5]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_rows_that_lack_a_view_are_counted_in_any_order(first, tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(10_000, 2)), columns=["a__x", "b__x"])
+    table["y"] = np.where(table.sum(axis=1) > 0.0, "p", "q")
+    model = crossview.train(table[:2000], "y", model="pa:squared")
+    table.loc[first::2, "a__x"] = None  # each second one
+    with pytest.warns(UserWarning) as said:
+        crossview.predict(model, table)
+    assert "missing in 50% of the rows, in training in 0%" in str(said[0].message)
+    table.loc[:6, "b__x"] = None
+    n = len(table[:6][first::2])
+    with pytest.warns(UserWarning) as said:
+        crossview.predict(model, table[:6])
+    assert str(said[0].message).startswith(f"{n} of 6 rows have no value in any view: what is")
+
+
+def test_a_link_to_no_file_is_called_that(tmp_path):
+    (tmp_path / "a.csv").symlink_to("b.csv")
+    with pytest.raises(InputError, match=r"a.csv: is a link to 'b.csv', which is not there"):
+        crossview.open_table(tmp_path / "a.csv")

@@ -15,7 +15,7 @@ from crossview.errors import InputError, argument, check_kind
 from crossview.labels import Threshold
 from crossview.readers.prefetch import prefetch
 from crossview.readers.source import Source, input_files
-from crossview.scoring.drift import Drift, drift_warnings, scores_of_views
+from crossview.scoring.drift import drift_warnings, scores_of_views
 from crossview.scoring.models.fitted_model import FittedModel
 from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import gives_probabilities
@@ -27,8 +27,6 @@ from crossview.views import MultiView
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# about so many rows of a batch are compared with those of training, to lose no time
-ROWS_FOR_DRIFT = 8192
 # columns of an explanation, per row
 MOST_EXPLAINED = 100
 
@@ -160,7 +158,7 @@ def predict(
         with writing(output, predictions.schema) as write:
             for batch in predictions:
                 write(batch)
-    for line in drift_warnings(predictions.drift):
+    for line in predictions.warnings:
         warnings.warn(line, UserWarning, stacklevel=2)
     return predictions.n_rows if answer is None else answer
 
@@ -221,7 +219,7 @@ class Predictions:
         self._n_explained = explain or 0
         self._keep = list(keep)
         self._source = fitted.open(X, keep, missing_columns=missing_columns)
-        self.n_rows = 0
+        self.n_rows = self._n_empty = 0
         self.missing_views = list(self._source.missing_views)
         self.null_columns = list(self._source.null_columns)
         self._names = ColumnNames.of_model(self._learner, fitted.encoder)
@@ -229,9 +227,14 @@ class Predictions:
         self.schema = self._make_schema()
 
     @property
-    def drift(self) -> list[Drift]:
-        """Drift of the views of the rows so far since training."""
-        return [] if self._drift is None else self._drift.drifts(self.missing_views)
+    def warnings(self) -> list[str]:
+        """Lines about the rows so far: rows without any value, and views that have moved."""
+        drift = [] if self._drift is None else self._drift.drifts(self.missing_views)
+        empty = (
+            f"{self._n_empty:,} of {self.n_rows:,} rows have no value in any view: what is "
+            "predicted there rests on no column"
+        )
+        return [empty] * bool(self._n_empty) + drift_warnings(drift)
 
     def _make_schema(self) -> pa.Schema:
         pa = pyarrow()
@@ -283,8 +286,9 @@ class Predictions:
         scores = None if self._classes is None else self._learner.decision_function(X)
         each = scores_of_views(self._learner, X, scores)
         if self._drift is not None:
-            some = slice(None, None, 1 + len(X) // ROWS_FOR_DRIFT)
-            self._drift.count(self._drift.locate(X[some], each[some]))
+            self._drift.count(self._drift.locate(X, each))
+        if X.present is not None:
+            self._n_empty += int((~X.present.any(axis=1)).sum())
         if scores is None:
             return self._learner.predict(X), each
         parts = [scores, each]

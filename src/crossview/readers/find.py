@@ -26,9 +26,10 @@ _REMOTE = re.compile(r"(https?|s3[an]?|gc?s|r2|hf)://", re.IGNORECASE)
 _WORKBOOK = "is a workbook; save the sheet as CSV, or give Python the frame of pandas.read_excel"
 # what people have, and what to do with it
 _OTHERS = dict.fromkeys((".xlsx", ".xls", ".ods"), _WORKBOOK) | {".zip": "is an archive; unpack it"}
-_DATABASE = "is a database; write the rows to a file: "
-_OTHERS |= dict.fromkeys((".sqlite3", ".db"), _DATABASE + FROM_SQLITE)
-_OTHERS |= {".duckdb": _DATABASE + FROM_DUCKDB}
+_OTHERS |= dict.fromkeys(
+    (".sqlite3", ".db"), f"is a database; write the rows to a file: {FROM_SQLITE}"
+)
+_OTHERS |= {".duckdb": f"is a database; {FROM_DUCKDB}"}
 _QUERY = re.compile(r"(\s|--.*\n|/\*(?s:.*?)\*/\s)*+(SELECT|WITH|FROM)\b\s*\S", re.IGNORECASE)
 # what may be the name of a file, too
 _MAYBE_QUERY = re.compile(
@@ -118,6 +119,8 @@ def _expand(path: str) -> list[str]:
     if os.path.exists(path):
         return [path]
     if not any(mark in path for mark in "*?["):
+        if os.path.islink(path):
+            raise InputError(f"is a link to {os.readlink(path)!r}, which is not there", file=path)
         folder, name = os.path.split(path)
         there = sorted(os.listdir(folder or ".")) if os.path.isdir(folder or ".") else []
         close = difflib.get_close_matches(name, there, n=1)

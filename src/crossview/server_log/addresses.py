@@ -11,6 +11,7 @@ SCHEMES = ("postgresql://", "postgres://")
 # how rows come out of other databases
 FROM_SQLITE = "sqlite3 -header -csv FILE 'SELECT ...' >rows.csv, or in Python pandas.read_sql"
 FROM_DUCKDB = (
+    "of one table \"SELECT * FROM 'FILE'\" reads them, of several "
     "duckdb FILE \"COPY (SELECT ...) TO 'rows.parquet'\", or in Python "
     "duckdb.connect(FILE).sql('SELECT ...').to_arrow_table()"
 )

@@ -64,7 +64,6 @@ def run(
 def _predict(rows: Any, output: str, keep: Sequence[str], **options: Any) -> None:
     """Write predictions, and say what is missing and what has moved."""
     from crossview.predicting.predict import Predictions, predict_inputs, with_id
-    from crossview.scoring.drift import drift_warnings
     from crossview.tables.writer import check_table, write_csv, writing
 
     to_stdout = output == STANDARD
@@ -87,7 +86,7 @@ def _predict(rows: Any, output: str, keep: Sequence[str], **options: Any) -> Non
     with warnings_as_lines(), compiling_as_line(), wanted as write:
         for batch in predictions:
             write(batch)
-    for line in drift_warnings(predictions.drift):
+    for line in predictions.warnings:
         print(f"crossview: warning: {line}", file=sys.stderr)
     if not to_stdout:
         print(f"{predictions.n_rows:,} rows, wrote {output}", file=sys.stderr)
