@@ -1,6 +1,9 @@
 """Displays: what they compute, what they write, and that results return them."""
 
+import os
 import re
+import subprocess
+import sys
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -334,3 +337,23 @@ def test_matplotlib_and_jinja_load_only_where_something_is_drawn():
     files = list(Path(crossview.__file__).parent.rglob("*.py"))
     assert len(files) > 300
     assert not [file.name for file in files if imports.search(file.read_text())]
+
+
+def test_what_a_backend_sets_as_it_is_loaded_stays(tmp_path):
+    """Or a notebook, whose backend turns pictures on, shows the first one alone."""
+    (tmp_path / "own_backend.py").write_text(
+        "import matplotlib\nfrom matplotlib.backends.backend_agg import *\n"
+        "from matplotlib.backends.backend_agg import _BackendAgg, FigureCanvasAgg as FigureCanvas\n"
+        "matplotlib.interactive(True)\n"
+    )
+    code = (
+        "import matplotlib\nfrom crossview.reporting.displays.style import Display\n"
+        "class Empty(Display):\n    def _draw(self, ax): pass\n"
+        "Empty().plot()\nassert matplotlib.is_interactive()\n"
+    )
+    env = {
+        **os.environ,
+        "MPLBACKEND": "module://own_backend",
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]),
+    }
+    subprocess.run([sys.executable, "-c", code], env=env, check=True)

@@ -58,11 +58,16 @@ RC: dict[Any, Any] = {
 }
 
 
+def check_matplotlib() -> None:
+    """Raise `InputError` where matplotlib is not installed."""
+    if find_spec("matplotlib") is None:
+        raise InputError("pictures need matplotlib: pip install 'crossview[report]'")
+
+
 @contextmanager
 def styled() -> Iterator[None]:
     """Draw in this style; an error where matplotlib is not installed."""
-    if find_spec("matplotlib") is None:
-        raise InputError("pictures need matplotlib: pip install 'crossview[report]'")
+    check_matplotlib()
     import matplotlib as mpl
 
     with mpl.rc_context(RC):
@@ -122,13 +127,16 @@ class Display:
 
     def plot(self, ax: Any = None, *, titled: bool = True) -> Any:
         """Draw the picture."""
-        with styled():
-            if ax is None:
-                import matplotlib.pyplot as plt
+        check_matplotlib()
+        figure = None
+        if ax is None:  # before the style, which takes back what a backend sets as it is loaded
+            import matplotlib.pyplot as plt
 
-                width, height = self.size
-                height += LINE_OF_TITLE * (len(self.title) // SHORTEST_LINE if titled else 0)
-                _, ax = plt.subplots(figsize=(width, height), layout="constrained")
+            width, height = self.size
+            height += LINE_OF_TITLE * (len(self.title) // SHORTEST_LINE if titled else 0)
+            figure = plt.figure(figsize=(width, height), layout="constrained")
+        with styled():
+            ax = ax if figure is None else figure.subplots()
             self.ax_, self.figure_ = ax, ax.figure
             self._draw(ax)
             if titled:
