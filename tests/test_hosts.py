@@ -179,7 +179,7 @@ def test_what_is_refused(model, connection):
     frame = pl.DataFrame({"age": ["old"], "city": ["Oslo"]})
     with pytest.warns(UserWarning, match="view 'dim' is missing"):
         expr = model.predict_expr(frame.columns)
-    with pytest.raises(InputError, match="column 'age': is numeric"):
+    with pytest.raises(InputError, match="column 'age': was numeric"):
         frame.select(expr)
 
 

@@ -440,6 +440,7 @@ def test_rows_sorted_by_label_are_no_stream():
 
 # other values than the defaults; what a comparison in stream order honors changes its answer
 STREAMED = {
+    "baselines": ["sklearn.linear_model:SGDClassifier"],
     "y": "other",
     "views": {"a": ["strong__*", "weak__*"]},
     "time": "weak__1",

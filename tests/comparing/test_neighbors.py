@@ -119,7 +119,7 @@ def test_a_column_of_groups_that_was_declared_is_trained_without_its_kind(tmp_pa
     trained = train(table, "y", **answer.train_arguments)
     assert trained.encoder.view_columns() == {"all": ["visit", "x"]}
     table.to_csv(file := tmp_path / "t.csv", index=False)
-    options = ["--categorical", "id,visit", "--model", "pa:concatenated", "--budget", "20s"]
+    options = ["--categorical", "id,visit", "--model", "pa:concatenated", "--budget", "60s"]
     status, out, _ = run(capsys, "compare", file, "--label", "y", *options)
     assert status == 0
     assert "--categorical visit --groups id" in " ".join(out)
