@@ -189,6 +189,13 @@ class Perceptron(Odd):
         return X @ self.w_
 
 
+class FailingOnline(Perceptron):
+    """A model that fails while it learns a row."""
+
+    def partial_fit(self, X, y):
+        raise ValueError("no\nluck")
+
+
 class Failing(Odd):
     """A model that fails in one of its methods."""
 

@@ -188,9 +188,14 @@ class _Given(PipelineLearner):
                 for i in range(start, min(n, start + at_once)):
                     at = slice(i - start, i - start + 1)
                     x = [view[at] for view in part] if isinstance(part, list) else part[at]
-                    if not first or i:
-                        scores[i] = self._output(model, x)
-                    model.partial_fit(x, targets[i : i + 1], **known, **given[i])
+                    try:
+                        if not first or i:
+                            scores[i] = self._output(model, x)
+                        model.partial_fit(x, targets[i : i + 1], **known, **given[i])
+                    except Exception as error:  # of code that is not ours
+                        line = " ".join(str(error).split())
+                        kind = f"{type(error).__name__}: " if line else type(error).__name__
+                        raise InputError(f"baseline {self.model!r} failed: {kind}{line}") from error
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def check_weights(self) -> None:
