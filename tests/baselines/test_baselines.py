@@ -643,7 +643,7 @@ def test_own_classes_are_compared_in_the_order_of_a_stream():
     assert abs(own.value - rows["perceptron"].value) < 0.1
     with pytest.raises(InputError, match="'comparisons:Odd' has no partial_fit, so that it cannot"):
         compare(X, y, models=[], baselines=["comparisons:Odd"], progressive=True)
-    with pytest.raises(InputError, match="FailingOnline' failed: ValueError: no luck$"):
+    with pytest.raises(InputError, match="FailingOnline' failed: ValueError: no luck"):
         compare(X, y, models=[], baselines=["comparisons:FailingOnline"], progressive=True)
     with pytest.raises(InputError, match="is for a comparison by folds; leave it out, or leave"):
         compare(X, y, baselines=names, encoder=ViewEncoder(per="user"))
