@@ -132,7 +132,8 @@ def train(
         rows before these, and its counts go on; if it has learned them with ``in_order=True``, the
         model is, to the last bit, the one of a single run over all rows in this order.  Model,
         settings, views, encoding, classes, metric and threshold are its own.  Categories and words
-        may be new, labels not.  None: a new model.
+        may be new, labels not.  Where it is ``output``, too, another run with it at the same time
+        is an error.  None: a new model.
     checkpoint : path-like or Checkpoint, default=None
         A file that keeps the run while it lasts, every minute; as a `Checkpoint` it also says how
         often, and whether the run goes on from it.  None: none.
@@ -158,6 +159,8 @@ def train(
         learned or fewer: by where it is missing, or by its values.
     OneClassWarning
         The model predicts the same class for all or nearly all rows.
+    LearnedRowsWarning
+        Many of the rows are equal to rows that the model of ``init`` had learned.
 
     Examples
     --------
