@@ -17,6 +17,8 @@ from crossview.views import ViewLayout, canonical_csr
 MAX_INT32 = 2**31 - 1
 # entries that are converted at a time: they stay in the cache
 ENTRIES_OF_BLOCK = 1 << 17
+# numbers of a dense matrix that are made of rows at a time
+NUMBERS_AT_ONCE = 4_000_000
 # what a matrix may have for values until they are converted: real numbers of at most 8 bytes
 NUMBERS = frozenset(map(np.dtype, "?bhilqBHILQfd"))
 
@@ -309,6 +311,27 @@ def entries_of(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     indptr, columns = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
     row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     return row, np.tile(columns, len(indptr) - 1) if rows.shared else columns
+
+
+def present_entries(rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return row and column of each entry, and whether it is not 0, in a view that is there."""
+    row, column = entries_of(rows)
+    counts = rows.data != 0.0
+    if len(rows.present):
+        counts &= rows.present[row, view_of(column, rows.ptr.astype(np.int64))]
+    return row, column, counts
+
+
+def view_of(columns: np.ndarray, ptr: np.ndarray) -> np.ndarray:
+    """Return the view of each column of the matrix; ``ptr`` says where the views begin."""
+    return np.searchsorted(ptr, columns, side="right") - 1
+
+
+def blocks_of_width(n: int, width: int) -> Iterator[np.ndarray]:
+    """Yield the positions of n rows in parts, of which dense matrices fit into memory."""
+    size = max(1, NUMBERS_AT_ONCE // max(width, 1))
+    for lo in range(0, n, size):
+        yield np.arange(lo, min(lo + size, n))
 
 
 def rows_at(rows: Rows, positions: np.ndarray) -> Rows:

@@ -20,6 +20,7 @@ from crossview.batch import (
     make_row,
     read_only,
     rows_at,
+    view_of,
 )
 from crossview.errors import InputError, argument
 from crossview.estimators.base.columns import Columns, read_matrix
@@ -37,8 +38,6 @@ from crossview.views import MultiView, OneRow, ViewLayout, as_views, check_rows
 
 # entries times scores that are explained at a time, which bounds the memory
 ENTRIES_AT_ONCE = 1 << 17
-# numbers of a dense matrix that are scored at a time
-NUMBERS_AT_ONCE = 4_000_000
 # what passes and scores take: typed rows, all at once or in blocks; or rows of any type
 Takes = Literal["all", "blocks", "any"]
 
@@ -751,6 +750,6 @@ class ViewLearner(BaseEstimator):
 def rows_with_views(rows: Rows, present: np.ndarray) -> Rows:
     """Return the rows with 0 in the views that are not present."""
     row, column = entries_of(rows)
-    view = np.searchsorted(rows.ptr.astype(np.int64), column, side="right") - 1
+    view = view_of(column, rows.ptr.astype(np.int64))
     data = read_only(np.where(present[row, view], rows.data, 0.0))
     return rows._replace(data=data, present=read_only(present))

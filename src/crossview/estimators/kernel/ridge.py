@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import field
 from hashlib import blake2b
 from numbers import Integral
@@ -25,7 +26,14 @@ from crossview.algorithms.kernel.ridge import (
     squared_distances,
     without_outliers,
 )
-from crossview.batch import entries_of, read_only, rows_at, whole_matrix
+from crossview.batch import (
+    blocks_of_width,
+    present_entries,
+    read_only,
+    rows_at,
+    view_of,
+    whole_matrix,
+)
 from crossview.errors import InputError
 from crossview.estimators.base import (
     ImportancesModel,
@@ -36,7 +44,6 @@ from crossview.estimators.base import (
     ViewRegressor,
 )
 from crossview.estimators.base.held_out import folds_of_groups, groups_to_fit
-from crossview.estimators.base.learner import NUMBERS_AT_ONCE
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.targets import (
@@ -255,10 +262,10 @@ class KernelRidge(ImportancesModel):
             )
         n, part = n[columns], matrix[:, columns]
         nonzero, whole, squares = h @ (part != 0.0), h @ part, h @ (part * part)
-        is_number = 2.0 * nonzero >= n
+        is_number, view = 2.0 * nonzero >= n, view_of(columns, self._slots.ptr)
         for c in np.flatnonzero(is_number).tolist():
             own = part[:, [c]].toarray()[:, 0] if sp.issparse(part) else part[:, c]
-            of_rows = h * self._present(rows, columns[c]) if len(rows.present) else h
+            of_rows = h * rows.present[:, view[c]] if len(rows.present) else h
             near = without_outliers(own, of_rows > 0.0)
             if near is not None:
                 whole[c], squares[c] = of_rows @ near, of_rows @ (near * near)
@@ -273,11 +280,6 @@ class KernelRidge(ImportancesModel):
             "center": center,
             "factor": np.where(known, 1.0 / np.sqrt(np.where(known, spread, 1.0)), 0.0),
         }
-
-    def _present(self, rows: Rows, column: int) -> np.ndarray:
-        """Return 1 for each row that has the view of a column, else 0."""
-        view = int(np.searchsorted(self._slots.ptr, column, side="right")) - 1
-        return np.asarray(rows.present[:, view], dtype=np.float64)
 
     def _widths(self, rows: Rows, data: LeftOut) -> np.ndarray:
         """Return γ of each view."""
@@ -306,7 +308,7 @@ class KernelRidge(ImportancesModel):
         return [_Landmarks(state, self), *super()._parts(state)]
 
     def _view_of_columns(self) -> np.ndarray:
-        return np.searchsorted(self._slots.ptr, self._state["columns"], side="right") - 1
+        return view_of(self._state["columns"], self._slots.ptr)
 
     def _coordinates(self, rows: Rows) -> np.ndarray:
         """Return the scaled columns that count, 0 where a view is missing."""
@@ -322,11 +324,8 @@ class KernelRidge(ImportancesModel):
         """Return the coordinates for learning: larger ones would round differences of others."""
         return np.clip(self._coordinates(rows), -FARTHEST, FARTHEST)
 
-    def _blocks(self, n: int, n_landmarks: int = 1) -> list[np.ndarray]:
-        """Return the positions of rows whose dense matrices fit into memory."""
-        width = max(n_landmarks, len(self._state["columns"]))
-        size = max(1, NUMBERS_AT_ONCE // width)
-        return [np.arange(lo, min(lo + size, n)) for lo in range(0, n, size)]
+    def _blocks(self, n: int, n_landmarks: int = 1) -> Iterator[np.ndarray]:
+        return blocks_of_width(n, max(n_landmarks, len(self._state["columns"])))
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         state = self._state
@@ -344,12 +343,9 @@ class KernelRidge(ImportancesModel):
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
         state = self._state
-        row, column = entries_of(rows)
+        row, column, counts = present_entries(rows)
         found = np.zeros((len(row), self._n_scores()))
-        counts = (rows.data != 0.0) & (state["importances"][column] > 0.0)
-        if len(rows.present):
-            view = np.searchsorted(self._slots.ptr, column, side="right") - 1
-            counts &= rows.present[row, view]
+        counts &= state["importances"][column] > 0.0
         scores, z = self._joint_scores(rows), self._coordinates(rows)
         own = np.searchsorted(state["columns"], column[counts])
         ends = np.cumsum(np.bincount(row[counts], minlength=len(z)))

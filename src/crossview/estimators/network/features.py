@@ -22,16 +22,22 @@ import scipy.sparse as sp
 
 from crossview.algorithms import network
 from crossview.algorithms.network import Changes, Network
-from crossview.batch import entries_of, read_only, rows_at, whole_matrix
-from crossview.estimators.base.learner import NUMBERS_AT_ONCE
+from crossview.batch import (
+    blocks_of_width,
+    present_entries,
+    read_only,
+    rows_at,
+    view_of,
+    whole_matrix,
+)
 from crossview.estimators.trees.features import (
     MOST_COMPONENTS,
     Targets,
     choose_columns,
     components_of,
+    find_entries,
     rises,
     rows_with_each,
-    view_of,
 )
 from crossview.kernels.rows import Rows
 from crossview.saving.schema import Array
@@ -131,32 +137,21 @@ def _dense(matrix: Any, columns: np.ndarray) -> np.ndarray:
 
 def changes_without(rows: Rows, features: Features) -> Changes:
     """Return how the features of a row change without each of its entries."""
-    row, column = entries_of(rows)
+    row, column, counts = present_entries(rows)
     ptr = rows.ptr.astype(np.int64)
     ends, T, k = features.ends(len(ptr) - 1), features.low.shape[1], features.loadings.shape[1]
-    counts = rows.data != 0.0
-    if len(rows.present):
-        counts &= rows.present[row, view_of(column, ptr)]
-
-    def find(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        at = np.minimum(np.searchsorted(columns, column), max(len(columns) - 1, 0))
-        if not len(columns):
-            return np.empty(0, np.intp), np.empty(0, np.intp)
-        found = np.flatnonzero((columns[at] == column) & counts)
-        return found, at[found]
-
-    number, at = find(features.numbers)
+    number, at = find_entries(features.numbers, column, counts)
     low, factor = features.low[at], features.factor[at]
     whole = np.clip((network.bounded(rows.data[number, None]) - low) * factor, 0.0, 1.0)
     more = np.clip(-low * factor, 0.0, 1.0) - whole
     entries = [np.repeat(number, T)]
     found = [(at[:, None] * T + np.arange(T)).ravel()]
     changes = [more.ravel()]
-    other, at = find(features.columns)
+    other, at = find_entries(features.columns, column, counts)
     entries.append(other)
     found.append(ends[0] + at)
     changes.append(-rows.data[other])
-    wide, at = find(features.wide_columns)
+    wide, at = find_entries(features.wide_columns, column, counts)
     view = np.searchsorted(features.wide_views, view_of(column[wide], ptr))
     entries.append(np.repeat(wide, k))
     found.append((ends[1] + view[:, None] * k + np.arange(k)).ravel())
@@ -230,7 +225,7 @@ class LearnedFeatures:
         self._learned = np.ones(len(self._views) + len(steps) - len(ptr) + 1, dtype=np.bool_)
         if len(steps) > MANY_NUMBERS:
             self._learned[len(steps) : len(self._of_view)] = False
-        blocks = _blocks(n, len(self._learned))
+        blocks = list(blocks_of_width(n, len(self._learned)))
         parts = (features_of(rows_at(rows, at), self.features) for at in blocks)
         self._measure(parts, [targets.weight[at] for at in blocks], len(ptr) - 1)
         self.inputs = np.empty((n, np.count_nonzero(self._learned)), dtype=np.float32)
@@ -286,9 +281,3 @@ class LearnedFeatures:
         of_z = (self._steps[:, :, None] * W[:n, None]).reshape(end - n, W.shape[1])
         W1 = np.vstack([W[n:end] + of_z, W[end:], offsets])
         return net._replace(W1=W1.astype(np.float32))
-
-
-def _blocks(n: int, width: int) -> list[np.ndarray]:
-    """Return the positions of rows whose dense features fit into memory."""
-    size = max(1, NUMBERS_AT_ONCE // max(width, 1))
-    return [np.arange(lo, min(lo + size, n)) for lo in range(0, n, size)]

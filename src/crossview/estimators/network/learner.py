@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from crossview.algorithms import network
 from crossview.algorithms.network import Data, Learning, Network, Units
-from crossview.batch import entries_of, read_only, rows_at
+from crossview.batch import blocks_of_width, entries_of, read_only, rows_at, view_of
 from crossview.errors import InputError
 from crossview.estimators.base import (
     ImportancesModel,
@@ -24,7 +24,6 @@ from crossview.estimators.base import (
     ViewRegressor,
 )
 from crossview.estimators.base.held_out import Split, folds_to_fit, groups_to_fit
-from crossview.estimators.base.learner import NUMBERS_AT_ONCE
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.network.features import (
     MOST_COLUMNS,
@@ -42,11 +41,11 @@ from crossview.estimators.parameters import (
     VIEWS,
 )
 from crossview.estimators.targets import weighted_classes
-from crossview.estimators.trees.features import Targets, view_of
+from crossview.estimators.trees.features import Targets, portable_components
 from crossview.estimators.validation import Interval
 from crossview.jobs.threads import threadpool_limits
 from crossview.kernels.rows import Rows
-from crossview.portable.scoring import Components, Networks, Table
+from crossview.portable.scoring import Networks, Table
 from crossview.saving.schema import Array
 
 PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
@@ -240,11 +239,9 @@ class NetworkModel(ImportancesModel):
         features, units = own.features(), own.units()
         scores = np.zeros((len(rows.indptr) - 1, self._n_scores()))
         h1, buffers = np.empty(len(units.b1)), np.empty((2, self._state["b2"].shape[1]))
-        size = max(1, NUMBERS_AT_ONCE // len(units.W1))
-        for begin in range(0, len(scores), size):
-            part = rows_at(rows, np.arange(begin, min(begin + size, len(scores))))
-            X = read_only(features_of(part, features))
-            network.score_rows(X, units, h1, buffers, scores[begin : begin + size])
+        for at in blocks_of_width(len(scores), len(units.W1)):
+            X = read_only(features_of(rows_at(rows, at), features))
+            network.score_rows(X, units, h1, buffers, scores[at[0] : at[-1] + 1])
         return scores
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
@@ -263,13 +260,7 @@ class NetworkModel(ImportancesModel):
         ramps, others, components, views = np.split(units.W1, features.ends(V)[:-1])
         of_number = view_of(features.numbers, ptr)
         of_column = view_of(features.columns, ptr)
-        of_wide = view_of(features.wide_columns, ptr)
         loaded = components.reshape(len(features.wide_views), k, units.W1.shape[1])
-        wide = []
-        for v in features.wide_views.tolist():
-            some = of_wide == v
-            table = Table(features.wide_columns[some] - ptr[v], features.loadings[some])
-            wide.append(Components(v, k, table))
         return Networks(
             numbers=np.column_stack([of_number, features.numbers - ptr[of_number]]),
             low=features.low,
@@ -279,7 +270,7 @@ class NetworkModel(ImportancesModel):
                 Table(features.columns[of_column == v] - ptr[v], others[of_column == v])
                 for v in range(V)
             ],
-            components=wide,
+            components=portable_components(features, ptr),
             loaded=list(loaded),
             there=views,
             b1=units.b1,

@@ -35,7 +35,7 @@ from crossview.algorithms.trees.target_statistics import (
     category_statistics,
     ordered_statistics,
 )
-from crossview.batch import entries_of, read_only, whole_matrix
+from crossview.batch import present_entries, read_only, view_of, whole_matrix
 from crossview.kernels.rows import Rows
 from crossview.portable.scoring import CodedFeature, Components, Statistics, Table
 from crossview.saving.schema import Array
@@ -126,11 +126,6 @@ def rises(array: np.ndarray) -> bool:
     return bool((np.diff(array) > 0).all())
 
 
-def view_of(columns: np.ndarray, ptr: np.ndarray) -> np.ndarray:
-    """Return the view of each column of the matrix."""
-    return np.searchsorted(ptr, columns, side="right") - 1
-
-
 # --- the features of rows ---------------------------------------------------------------------
 
 
@@ -168,15 +163,10 @@ def _set_statistics(
 
 def portable_features(features: Features, ptr: np.ndarray) -> dict[str, Any]:
     """Return how features are made: fields of `crossview.portable.scoring.Trees`."""
-    coded, components, statistics = [], [], []
+    coded, statistics = [], []
     for group, v in enumerate(features.code_views.tolist()):
         own = features.code_groups == group
         coded.append(CodedFeature(v, features.code_slots[own] - ptr[v], features.codes[own]))
-    of_view = view_of(features.wide_columns, ptr)
-    for v in features.wide_views.tolist():
-        own = of_view == v
-        table = Table(features.wide_columns[own] - ptr[v], features.loadings[own])
-        components.append(Components(v, features.loadings.shape[1], table))
     for group, v in enumerate(features.slot_views.tolist()):
         own = features.slot_groups == group
         each = np.column_stack([features.statistics[own], features.slot_rows[own]])
@@ -185,10 +175,20 @@ def portable_features(features: Features, ptr: np.ndarray) -> dict[str, Any]:
     return {
         "coded": coded,
         "numbers": np.column_stack([views, features.columns - ptr[views]]).astype(np.int64),
-        "components": components,
+        "components": portable_components(features, ptr),
         "statistics": statistics,
         "prior": features.prior,
     }
+
+
+def portable_components(features: Any, ptr: np.ndarray) -> list[Components]:
+    """Return the components of each wide view, which features of trees and of networks have."""
+    of_view, components = view_of(features.wide_columns, ptr), []
+    for v in features.wide_views.tolist():
+        own = of_view == v
+        table = Table(features.wide_columns[own] - ptr[v], features.loadings[own])
+        components.append(Components(v, features.loadings.shape[1], table))
+    return components
 
 
 def _look_up(matrix: Any, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -196,14 +196,14 @@ def _look_up(matrix: Any, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if not len(slots):
         return np.empty(0, np.intp), np.empty(0, np.intp)
     entries = sp.coo_array(matrix)
-    found, at = _find(slots, entries.col, entries.data != 0.0)
+    found, at = find_entries(slots, entries.col, entries.data != 0.0)
     return entries.row[found], at
 
 
-def _find(
+def find_entries(
     slots: np.ndarray, column: np.ndarray, counts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which of the entries that count have one of the columns, and its position."""
+    """Return which entries that count have one of the ascending columns, and its position."""
     if not len(slots):
         return np.empty(0, np.intp), np.empty(0, np.intp)
     at = np.minimum(np.searchsorted(slots, column), len(slots) - 1)
@@ -213,17 +213,14 @@ def _find(
 
 def changes_without(rows: Rows, features: Features) -> Changes:
     """Return how the features of a row change without each of its entries."""
-    row, column = entries_of(rows)
+    row, column, counts = present_entries(rows)
     ptr = rows.ptr.astype(np.int64)
-    counts = rows.data != 0.0
-    if len(rows.present):
-        counts &= rows.present[row, view_of(column, ptr)]
     n_codes, n_numbers, n_components, _ = features.ends
-    coded, at = _find(features.code_slots, column, counts)
+    coded, at = find_entries(features.code_slots, column, counts)
     found = [(coded, features.code_groups[at], np.nan)]
-    number, at = _find(features.columns, column, counts)
+    number, at = find_entries(features.columns, column, counts)
     found.append((number, n_codes + at, 0.0))
-    slot, at = _find(features.slots, column, counts)
+    slot, at = find_entries(features.slots, column, counts)
     first = n_components + features.slot_groups[at] * (len(features.prior) + 1)
     for i, value in enumerate([*features.prior, 0.0]):
         found.append((slot, first + i, value))
@@ -231,7 +228,7 @@ def changes_without(rows: Rows, features: Features) -> Changes:
     order = np.argsort(entry, kind="stable")
     feature = np.concatenate([one for _, one, _ in found])[order]
     value = np.concatenate([np.full(len(own), one) for own, _, one in found])[order]
-    wide, at = _find(features.wide_columns, column, counts)
+    wide, at = find_entries(features.wide_columns, column, counts)
     view = np.searchsorted(features.wide_views, view_of(column[wide], ptr))
     of_loadings = [rows.data[wide], at, n_numbers + view * features.loadings.shape[1]]
     data, loading, first = np.zeros((3, len(row)))

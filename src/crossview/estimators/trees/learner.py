@@ -17,7 +17,7 @@ from crossview.algorithms.trees.scores import (
     score_rows,
     score_without,
 )
-from crossview.batch import entries_of, read_only, rows_at
+from crossview.batch import blocks_of_width, entries_of, read_only, rows_at
 from crossview.estimators.base import (
     ImportancesModel,
     Schema,
@@ -27,7 +27,6 @@ from crossview.estimators.base import (
     ViewRegressor,
 )
 from crossview.estimators.base.held_out import groups_to_fit
-from crossview.estimators.base.learner import NUMBERS_AT_ONCE
 from crossview.estimators.documentation import ParameterDoc, with_parameters
 from crossview.estimators.parameters import TARGET_SCALE, VIEWS
 from crossview.estimators.targets import (
@@ -168,10 +167,9 @@ class TreesModel(ImportancesModel):
     def _add_scores(self, rows: Rows, trees: Trees, scores: np.ndarray) -> np.ndarray:
         """Add what the trees say of the rows; return the scores."""
         features = _TreesState(self._state, self).features()
-        size = max(1, NUMBERS_AT_ONCE // features.ends[-1])
-        for begin in range(0, len(scores), size):
-            part = rows_at(rows, np.arange(begin, min(begin + size, len(scores))))
-            score_rows(read_only(features_of(part, features)), trees, scores[begin : begin + size])
+        for at in blocks_of_width(len(scores), features.ends[-1]):
+            X = read_only(features_of(rows_at(rows, at), features))
+            score_rows(X, trees, scores[at[0] : at[-1] + 1])
         return scores
 
     def _sums(self, rows: Rows) -> np.ndarray:
