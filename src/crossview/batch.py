@@ -91,7 +91,8 @@ def make_rows(
     if not finite:
         data, present = _missing_views(data, indices, indptr, shared, layout, present, names)
     elif present is not None and not present.all():
-        data = _blank(data, indices, indptr, shared, layout, present)
+        row, _, view = _entries(indices, indptr, shared, layout)
+        data = np.where(present[row, view], data, np.zeros_like(data, shape=()))
     else:
         present = None
     if present is None:
@@ -204,19 +205,6 @@ def _entries(
     row = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     column = np.tile(indices, len(indptr) - 1) if shared else indices
     return row, column, np.searchsorted(layout.ptr, column, side="right") - 1
-
-
-def _blank(
-    data: np.ndarray,
-    indices: np.ndarray,
-    indptr: np.ndarray,
-    shared: bool,
-    layout: ViewLayout,
-    present: np.ndarray,
-) -> np.ndarray:
-    """Return the values with 0 where the view is missing."""
-    row, _, view = _entries(indices, indptr, shared, layout)
-    return np.where(present[row, view], data, np.zeros_like(data, shape=()))
 
 
 def _missing_views(

@@ -175,7 +175,10 @@ class _Given(PipelineLearner):
             model, form = self._make()
             self.pipeline_ = make_pipeline(ViewMatrix(whole=True, **form).fit(views), model)
         (_, matrix), (_, model) = self.pipeline_.steps
-        given = [{} if w is None else {"sample_weight": w} for w in _pieces(sample_weight, n)]
+        given: list[dict[str, Any]] = [{}] * n
+        if sample_weight is not None:
+            weights = np.asarray(sample_weight, np.float64).reshape(n, 1)
+            given = [{"sample_weight": w} for w in weights]
         if given[:1] != [{}] and not takes_weights(model.partial_fit):
             raise InputError(f"{type(model).__name__}.partial_fit takes no weights")
         known = self._classes_of_stream(model)
@@ -283,8 +286,3 @@ class GivenRegressor(_Given, PipelineRegressor):
 def takes_views(model: Any) -> bool:
     """Return whether a model takes a list of arrays, one per view: its rows are called ``Xs``."""
     return next(iter(inspect.signature(model.fit).parameters), "") == "Xs"
-
-
-def _pieces(weight: Any, n: int) -> Any:
-    """Return the weight of each row in an array of its own, or None for each."""
-    return [None] * n if weight is None else np.asarray(weight, np.float64).reshape(n, 1)

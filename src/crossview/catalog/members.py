@@ -65,15 +65,18 @@ def make_members(
         model, *given = shlex.split(text) or [""]
         setting = parse_settings(given, model)
         for number in ("weight", "epochs"):
-            _check_number(setting.get(number, 0), number, text)
+            value = setting.get(number, 0)
+            if not (isinstance(value, int | float) and value >= 0):
+                raise InputError(f"{number}={value} of member {text!r}; give a number, 0 or more")
         entry = find_learner(model, task, views)
         if entry.name == ENSEMBLE:
             raise InputError("an ensemble is no member of an ensemble; name its members")
         entry = entry.for_metric(*scoring)
         if "weight" in setting:
             weights.append(setting.pop("weight"))
-        name = _unlike(model, [one for one, *_ in members])
-        members.append((name, _learner(entry, setting, in_order), entry.view))
+        while model in [one for one, *_ in members]:
+            model += "'"
+        members.append((model, _learner(entry, setting, in_order), entry.view))
     if weights and len(weights) != len(words):
         raise InputError("some members have a weight and others none; give it to all, or to none")
     return {"members": members, **({"weights": weights} if weights else {})}
@@ -86,15 +89,3 @@ def _learner(entry: Learner, setting: dict[str, Any], in_order: bool) -> Any:
     calibrated = {"calibration": "sigmoid"} if "calibration" in known else {}
     order = {"shuffle": False} if in_order and entry.shuffles else {}
     return entry.make(**{**calibrated, **order, **entry.check_settings(setting), **passes})
-
-
-def _check_number(value: Any, name: str, text: str) -> None:
-    if not (isinstance(value, int | float) and value >= 0):
-        raise InputError(f"{name}={value} of member {text!r}; give a number, 0 or more")
-
-
-def _unlike(name: str, names: Sequence[str]) -> str:
-    """Return a name that no other member has."""
-    while name in names:
-        name += "'"
-    return name

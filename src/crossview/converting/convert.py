@@ -171,7 +171,9 @@ def convert(
     n_rows = 0
     with writing_rows(path, format, layout) as writer:
         for part, known, weight in batches:
-            writer.write(part, _as_numbers(known, labels), weight)
+            if labels:
+                known = np.array([labels.get(one, np.nan) for one in known.tolist()])
+            writer.write(part, known, weight)
             n_rows += len(part)
     return Converted(n_rows, labels, views_as_read(format, layout))
 
@@ -212,13 +214,6 @@ class _Numbers:
         if len(labels) != 2 and self.task is None and self.positive is None:
             return False
         return all(float(one).is_integer() for one in labels)
-
-
-def _as_numbers(y: np.ndarray, labels: Mapping[Any, int]) -> np.ndarray:
-    """The numbers to write."""
-    if not labels:
-        return y
-    return np.array([labels.get(one, np.nan) for one in y.tolist()])
 
 
 _NAME = re.compile(r"[^\s|:]+")

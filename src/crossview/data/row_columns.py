@@ -14,7 +14,7 @@ from crossview.catalog.learners import LEARNERS
 from crossview.errors import GuessWarning, InputError, argument, some_names
 from crossview.labels import MAX_WEIGHT, SpelledLabels, has_label, known_labels
 from crossview.readers.source import Batch, Source
-from crossview.tables.arrow import codes_of, is_number, labels_as, numbers_of
+from crossview.tables.arrow import codes_of, is_number, labels_as, numbers_of, type_of_values
 from crossview.tables.dates import as_times, check_format, is_text
 from crossview.views import MultiView, number_groups
 
@@ -269,7 +269,7 @@ def check_label_type(kind: Any, label: str) -> Any:
     import pyarrow as pa
     from pyarrow import types
 
-    kind = value_type(kind)
+    kind = type_of_values(kind)
     extension = isinstance(kind, pa.BaseExtensionType)  # such as UUID
     if extension or types.is_nested(kind) or types.is_float16(kind) or types.is_binary(kind):
         raise InputError(f"holds {kind}; labels are text, whole numbers or booleans", column=label)
@@ -326,7 +326,7 @@ def targets_of(column: Any, label: str, unlabeled: bool = False) -> np.ndarray:
     import pyarrow.compute as pc
 
     try:
-        plain = column.cast(value_type(column.type))
+        plain = column.cast(type_of_values(column.type))
         numbers = numbers_of(plain.cast(pa.float64()))
     except pa.ArrowException:  # the rows say which one it is
         numbers = np.asarray([number_or_nan(value) for value in column.to_pylist()])
@@ -352,13 +352,6 @@ def as_type(given: Sequence[Any], kind: Any, label: str | None) -> list[Any]:
     return list(values)
 
 
-def value_type(kind: Any) -> Any:
-    """Return the type of values that may be stored as a dictionary."""
-    from pyarrow import types
-
-    return kind.value_type if types.is_dictionary(kind) else kind
-
-
 # a mean weight that changes no learner much
 USUAL_WEIGHTS = (0.1, 10.0)
 
@@ -377,7 +370,7 @@ def groups_of(batch: Batch, name: str, numbers: dict[Any, int]) -> np.ndarray:
     ``numbers`` are those of the groups before, to which new ones are added.
     """
     column = batch.X.column(name)
-    column = column.cast(value_type(column.type)).dictionary_encode()
+    column = column.cast(type_of_values(column.type)).dictionary_encode()
     return number_groups(
         column.dictionary.to_pylist(), numbers_of(column.indices.fill_null(-1)), numbers
     )
@@ -414,7 +407,7 @@ def order_of(rows: Any, name: str, format: str) -> np.ndarray:
     import pyarrow.compute as pc
 
     column = rows.X.column(name)
-    column = column.cast(value_type(column.type))
+    column = column.cast(type_of_values(column.type))
     if not format:
         return np.asarray(pc.sort_indices(column), dtype=np.intp)  # stable
     with with_row_location(rows):
@@ -467,7 +460,7 @@ def weights_of(batch: Batch, name: str) -> np.ndarray:
     import pyarrow as pa
 
     column = batch.X.column(name)
-    numbers = numbers_of(column.cast(value_type(column.type)).cast(pa.float64(), safe=False))
+    numbers = numbers_of(column.cast(type_of_values(column.type)).cast(pa.float64(), safe=False))
     with with_row_location(batch):
         _check_weights(numbers, column=name)
     return numbers
@@ -532,4 +525,4 @@ class RowColumns:
 
 def _type_of(table: Source, name: str) -> pa.DataType:
     """Return the type of the values of a column, also where it is stored as a dictionary."""
-    return value_type(table.select([name]).schema.field(name).type)
+    return type_of_values(table.select([name]).schema.field(name).type)

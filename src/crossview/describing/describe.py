@@ -18,7 +18,6 @@ from crossview.data.row_columns import (
     about_alike,
     about_weights,
     check_weight_column,
-    value_type,
     weights_of,
     with_row_location,
 )
@@ -47,6 +46,7 @@ from crossview.errors import InputError, argument, check_kind
 from crossview.labels import as_labels
 from crossview.readers.duck import identifier, literal
 from crossview.readers.source import Batch, Source, open_source
+from crossview.tables.arrow import type_of_values
 from crossview.tables.columns import LARGEST, about_unusable, match_names
 from crossview.tables.dates import DateFormat, covering_formats, find_formats, month_format
 from crossview.views import ALL, about_unused, check_rows
@@ -497,7 +497,7 @@ class _Pass(TableSummary):
                 name=name,
                 view=self.view_of.get(name),
                 kind=self.kinds[name],
-                type=str(value_type(self.types[name])),
+                type=str(type_of_values(self.types[name])),
                 **{"minimum": None, "maximum": None, "warnings": []} | about,
             )
             if name in self.view_of or name == self.label:  # what is in no view is not learned
@@ -723,7 +723,8 @@ class _Pass(TableSummary):
                     "write them without it"
                 )
             fixes.append(argument(decimal=","))
-        others = self._no_numbers(summary)
+        frequent = summary.most_frequent(len(summary.values), self.target)
+        others = [(value, n) for value, n in frequent if n and not _is_number(value)]
         if others:
             shown = [
                 f"{value!r} ({percent(count, present)})" for value, count in others[:MOST_NULLS]
@@ -753,11 +754,6 @@ class _Pass(TableSummary):
             return f"{words}: {self._instead(summary.name, sql, how)}"
         more = "; crossview describe reads all rows" if self.of_rows else ""
         return f"{words}: {' '.join(fixes or [argument(numeric=summary.name)])}{more}"
-
-    def _no_numbers(self, summary: ValueSummary) -> list[tuple[str, int]]:
-        """The values that are no numbers, the most frequent first."""
-        frequent = summary.most_frequent(len(summary.values), self.target)
-        return [(value, n) for value, n in frequent if n and not _is_number(value)]
 
     def _about_numbers(self, one: ColumnDescription, present: int) -> Iterator[str]:
         from pyarrow.types import is_integer

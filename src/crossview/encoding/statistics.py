@@ -255,7 +255,8 @@ class Quantiles(OwnsArrays):
             start = 0
             there = np.flatnonzero(~np.isnan(column)) if learn else np.empty(0, dtype=np.int64)
             while len(there) and self.count[c] < LAST_PLACED:
-                n_wanted = self._next_placed(c) - self.count[c]
+                next_placed = max(FIRST_PLACED, 1 << int(self.count[c]).bit_length())
+                n_wanted = next_placed - self.count[c]
                 taken, there = there[:n_wanted], there[n_wanted:]
                 self._add(c, column[taken])
                 if len(taken) == n_wanted:
@@ -305,10 +306,6 @@ class Quantiles(OwnsArrays):
         waiting = np.where(self.count < LAST_PLACED, self.count, 0)
         self._first = [array("d", own) for own in _split(state["first_values"], waiting)]
         self._settled = False
-
-    def _next_placed(self, c: int) -> int:
-        """Number of values of column c at which its knots are placed next."""
-        return max(FIRST_PLACED, 1 << int(self.count[c]).bit_length())
 
     def _add(self, c: int, values: np.ndarray) -> None:
         self._first[c].frombytes(values.tobytes())

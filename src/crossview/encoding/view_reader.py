@@ -239,7 +239,8 @@ class ViewReader(ViewScaler):
             X = self._read_lines([_line(self.format, x)])
         except InputError as error:  # the file is not one of the user
             raise InputError(error.message) from None
-        return OneRow.of_matrix(X.matrix, self.layout_)
+        there = [True] * self.layout_.n_views
+        return OneRow(self.layout_, X.matrix.indices.tolist(), X.matrix.data.tolist(), there)
 
     def _read_lines(self, lines: list[str]) -> MultiView:
         """Return lines as a file of them would be read."""

@@ -22,7 +22,7 @@ from scipy.special import expit
 from crossview.exporting import runtime as untyped
 from crossview.exporting.plan import Plan
 from crossview.portable.as_json import as_json
-from crossview.portable.encoding import Hashed, TableEncoder
+from crossview.portable.encoding import TableEncoder
 from crossview.portable.scoring import (
     SAID,
     Blend,
@@ -165,7 +165,7 @@ class _Pruning:
             return _scores_of_networks(scorer, rows)
         if isinstance(scorer, Stack | Blend):
             members = [self.says(member) for member in scorer.members]
-            node = as_json(_without_members(scorer))
+            node = as_json(type(scorer)(**{**vars(scorer), "members": []}))
             each = zip(*members, strict=True)
             return np.array([runtime.combine(node, list(found)) for found in each])
         key = id(scorer), id(rows.mappings) if rows is self.rows else 0
@@ -274,7 +274,9 @@ class _Pruning:
 
         def keep(k: int) -> None:
             for v, at, slots, df in texts:
-                _set_frequencies(encoder.views[v].hashed[at], slots, df, bounds[k])
+                one, rare = encoder.views[v].hashed[at], df <= bounds[k]  # those have their mean
+                one.slots, one.df = slots[~rare], df[~rare]
+                one.default_df = round(float(df[rare].mean()), 2) if rare.any() else 0.0
             self.rows = self._encode()
 
         def fits(k: int) -> bool:
@@ -327,13 +329,6 @@ def _largest(fits: Callable[[int], bool], n: int) -> int:
             break
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
-
-
-def _set_frequencies(one: Hashed, slots: np.ndarray, df: np.ndarray, most: float) -> None:
-    """Keep the document frequencies above ``most``; all others have their mean."""
-    rare = df <= most
-    one.slots, one.df = slots[~rare], df[~rare]
-    one.default_df = round(float(df[rare].mean()), 2) if rare.any() else 0.0
 
 
 def _sizes(table: Table, norms: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
@@ -471,13 +466,6 @@ def _slopes_of_machine(machine: Machine, rows: _Rows) -> list[np.ndarray]:
 def _weights_of(scorer: Stack | Blend) -> np.ndarray:
     """Return the weights by which members are combined, and those of their constants."""
     return scorer.weights if isinstance(scorer, Blend) or scorer.stacks else scorer.mixture
-
-
-def _without_members(scorer: Stack | Blend) -> Any:
-    """Return a stack or blend with members that have no scorers."""
-    other = type(scorer)(**vars(scorer))
-    other.members = []
-    return other
 
 
 def _about(model: Model | Member) -> dict[str, Any]:

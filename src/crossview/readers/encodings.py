@@ -86,7 +86,12 @@ def find_encoding(file: str, given: str | None = None, expected: str | None = No
         if name == UTF_8 and bad is not None:
             raise InputError(f"is not UTF-8: {bad}; give another {argument('encoding')}", file=file)
         if name is not None:
-            if name in _ONE_BYTE and not bad and (words := _words_of(file)):
+            text = (
+                ""
+                if bad or name not in _ONE_BYTE
+                else _Sample.of(file).text.decode("utf-8", "ignore")
+            )
+            if words := _show(text):
                 warn_of_guess(
                     f"{file} is UTF-8 ({words}), but is read as {name}, as you say; leave "
                     f"{argument(encoding=given)} out if it looks wrong"
@@ -302,11 +307,6 @@ class _Sample:
     def breaks(self, encoding: str) -> int:
         """Return the number of odd characters that are hardly in words, if it has this encoding."""
         return _breaks(self.text.decode(encoding, errors="replace"))
-
-
-def _words_of(file: str) -> str:
-    """Words of a UTF-8 file that are not ASCII."""
-    return _show(_Sample.of(file).text.decode(errors="ignore"))
 
 
 def _guess(file: str, bad: str, expected: str | None) -> str:

@@ -46,10 +46,6 @@ def svg_of(display: Any, key: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _font(found: re.Match[str]) -> str:
-    return f"font-weight: {found[1] or 400}; font-size: {found[2]}px"
-
-
 def _adapt(root: ElementTree.Element, key: str) -> None:
     """Take colors and fonts from the page, and give each part a name of its own."""
     for parent in list(root.iter()):
@@ -70,7 +66,9 @@ def _adapt(root: ElementTree.Element, key: str) -> None:
             elif name == f"{{{XLINK}}}href":
                 name, value = "href", value.replace("#", f"#{key}-", 1)
             elif name in ("style", "fill", "stroke"):
-                value = _FONT.sub(_font, value)
+                value = _FONT.sub(
+                    lambda m: f"font-weight: {m[1] or 400}; font-size: {m[2]}px", value
+                )
                 value = re.sub(r"#[0-9a-f]{6}", lambda m: _VARIABLES.get(m[0], m[0]), value)
             value = re.sub(r"url\(#", f"url(#{key}-", value)
             element.set(name, value)

@@ -448,9 +448,6 @@ def _from_json(value: Any) -> Any:
             return _estimator_from_json(value["estimator"])
         if "tuple" in value:
             return tuple(_from_json(item) for item in value["tuple"])
-        return {_hashable(_from_json(k)): _from_json(v) for k, v in value["dict"]}
+        pairs = [(_from_json(k), _from_json(v)) for k, v in value["dict"]]
+        return {tuple(k) if isinstance(k, list) else k: v for k, v in pairs}
     return value
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value

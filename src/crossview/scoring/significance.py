@@ -273,8 +273,9 @@ class ConfidenceSequence:
 
     @property
     def rho(self) -> float:
-        """The parameter of the mixture; see `log_mixture`."""
-        return best_rho(TIGHTEST * self.bound**2, (1.0 - self.level) / 2.0)
+        """The parameter of the mixture, with which the boundary is low; see `log_mixture`."""
+        level = 2.0 * math.log(2.0 / (1.0 - self.level))
+        return TIGHTEST * self.bound**2 / (level + math.log1p(level))
 
     def interval(self) -> tuple[float, float]:
         """Return the interval after the numbers so far; from -bound to bound at most."""
@@ -283,12 +284,6 @@ class ConfidenceSequence:
         alpha = (1.0 - self.level) / 2.0
         half = boundary(self.variation, alpha, self.scale, self.rho) / self.n
         return max(self.mean - half, -self.bound), min(self.mean + half, self.bound)
-
-
-def best_rho(v: float, alpha: float) -> float:
-    """Return ρ with which the boundary is about as low as can be at the intrinsic time v."""
-    level = 2.0 * math.log(1.0 / alpha)
-    return v / (level + math.log1p(level))
 
 
 # a p below this is significant

@@ -538,7 +538,10 @@ class LiveModel:
             labels = [_decoded(record.label.label) for record in some]
             self._count(some, rows, labels)
             new = [  # and not those that were learned already, as they were assumed
-                Example(row, label, record.label.sequence, record.of.model, _experts_of(record.of))
+                Example(
+                    *(row, label, record.label.sequence, record.of.model),
+                    msgspec.json.decode(record.of.experts, type=dict[int, bytes] | None),
+                )
                 for row, label, record in zip(rows, labels, some, strict=True)
                 if record.label.assumed is None or _decoded(record.label.assumed) != label
             ]
@@ -864,11 +867,6 @@ def _warn_of_skewed(targets: np.ndarray) -> None:
             GuessWarning,
             stacklevel=2,
         )
-
-
-def _experts_of(prediction: Prediction) -> dict[int, bytes] | None:
-    """Return what the experts of stacks said of a row; None if it came with its label."""
-    return msgspec.json.decode(prediction.experts, type=dict[int, bytes] | None)
 
 
 def _decoded(text: str) -> Any:

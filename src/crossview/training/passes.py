@@ -217,7 +217,7 @@ class Passes:
             row_sketch=self.sketch.to_json(),
             earlier=earlier,
             diagnostics=kept,
-            metric_without_memory=_without_memory(self.scored),
+            metric_without_memory=_defined(said.value(metric)) if said is not tally else None,
             progress=Start.progress(counts, self.task.threshold, here.unlabeled, here.skipped),
         )
 
@@ -368,13 +368,6 @@ def _predicted_rows(run: Passes, tuned: np.ndarray | None) -> list[int] | None:
     if isinstance(threshold, RunningThreshold):
         return threshold.predicted_rows()
     return run.last_rows.predicted(run.learner)
-
-
-def _without_memory(scored: ProgressiveValidation) -> float | None:
-    """Return the metric of what `predict` says, if the scores count the last labels, too."""
-    if scored.tally_without is None:
-        return None
-    return _defined(scored.tally_without.value(scored.task.metric))
 
 
 def _defined(value: float) -> float | None:

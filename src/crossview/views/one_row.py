@@ -60,12 +60,6 @@ class OneRow(NamedTuple):
         return cls(layout, [at for at, _ in entries], [value for _, value in entries], present)
 
     @classmethod
-    def of_matrix(cls, matrix: Any, layout: ViewLayout) -> Self:
-        """Return the only row of a CSR matrix in which no view is missing."""
-        there = [True] * layout.n_views
-        return cls(layout, matrix.indices.tolist(), matrix.data.tolist(), there)
-
-    @classmethod
     def join(cls, rows: Sequence[Self], layout: ViewLayout) -> MultiView:
         """Return rows of these views as a container."""
         indptr = np.cumsum([0, *(len(row.columns) for row in rows)], dtype=np.int32)

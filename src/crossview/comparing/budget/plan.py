@@ -287,10 +287,6 @@ class Cost:
                     return i
         return min(range(len(costs)), key=costs.__getitem__)
 
-    def largest_fit(self, kind: str, tuning: Tuning) -> float:
-        """Return the rows of the largest fit of a job, ``"tune"`` or ``"finish"``."""
-        return tuning.share * self.n_inner if kind == "tune" else tuning.learned * self.n_train
-
 
 @dataclass
 class Plan:

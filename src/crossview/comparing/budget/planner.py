@@ -164,7 +164,8 @@ class Planner:
         """Return the guess of a task that takes so long, and the rows of its largest fit."""
         if (cost := self.costs.get(name)) is None:
             return seconds, 1.0
-        rows = cost.largest_fit(kind, self.tuning(name))
+        tuning = self.tuning(name)
+        rows = tuning.share * cost.n_inner if kind == "tune" else tuning.learned * cost.n_train
         return seconds / cost.correction(rows), rows
 
     def by_what_is_known(self, guess: float, name: str, rows: float) -> float:

@@ -73,7 +73,11 @@ class Blending:
         self.y = {f: data.y[data.splits[f].test][self.rows[f]] for f in folds}
         self.codes = {f: self.problem.encode(self.y[f]) for f in folds}
         # an ensemble has one encoding: that without bins of numbers, or that with them
-        binned = [_wants_bins(of_model, folds) for of_model in scores.values()]
+        n_binned = [
+            sum(bool(of_model[f].setting.get("bins")) for f in folds)
+            for of_model in scores.values()
+        ]
+        binned = [2 * n > len(folds) for n in n_binned]
         pools = [np.flatnonzero(binned), np.flatnonzero(np.logical_not(binned))]
         self.pools = [pool for pool in pools if len(pool)]
         per_model = [self._predictions(of_model, folds) for of_model in scores.values()]
@@ -167,11 +171,6 @@ class Blending:
                 *(rows[kept], self.codes[f][kept], own.scores, own.predicted, own.probabilities)
             )
         return found
-
-
-def _wants_bins(scores: Mapping[int, FoldScore], folds: Sequence[int]) -> bool:
-    """Return whether most folds chose bins of numbers for a model."""
-    return 2 * sum(bool(scores[f].setting.get("bins")) for f in folds) > len(folds)
 
 
 def _of_usual_scale(row: ComparisonRow) -> dict[str, Any]:

@@ -95,12 +95,6 @@ def paths(learner: Learner, settings: Sequence[Numbered]) -> list[list[Numbered]
     return list(groups.values())
 
 
-def _middle_first(groups: list[list[Numbered]]) -> list[list[Numbered]]:
-    """Return the same, from the middle to both ends."""
-    middle = (len(groups) - 1) / 2
-    return [groups[i] for i in sorted(range(len(groups)), key=lambda i: abs(i - middle))]
-
-
 def calibrates_in_pass(run: Run, learner: Learner, setting: dict[str, Any]) -> bool:
     """Return whether a classifier is calibrated by the one pass that it makes."""
     passes = 1 if learner.one_pass else setting.get("epochs", run.epochs) or 1
@@ -258,9 +252,12 @@ class Tuner:
         where there is no time for the others, the first one is the answer.
         """
         found: list[Chosen] = []
-        for path in _middle_first(paths(self.learner, settings)):
+        groups = paths(self.learner, settings)
+        middle = (len(groups) - 1) / 2
+        for i in sorted(range(len(groups)), key=lambda i: abs(i - middle)):
             if found and seconds_of_work() > self.deadline:
                 break
+            path = groups[i]
             together = [setting for _, setting in path]
             try:
                 scored = [self._score(together, split, i, share) for i, split in enumerate(inner)]

@@ -129,17 +129,14 @@ def _loses(
             and signed_score(run.metric, one.value) > signed_score(run.metric, row.value)
         )
         or difference(row, one).areas(rope).worse >= SURELY
-        or (unsure and _leads(one, row, run.metric, rope))
+        or (
+            unsure
+            and signed_score(run.metric, one.value) > signed_score(run.metric, row.value) + rope
+            and not behind_in(one, row, run.metric)
+        )
         for one in rows
         if one is not row
     )
-
-
-def _leads(one: ComparisonRow, row: ComparisonRow, metric: str, rope: float) -> bool:
-    """Return whether a row is ahead by more than the rope, and not behind in any other metric."""
-    if not signed_score(metric, one.value) > signed_score(metric, row.value) + rope:
-        return False
-    return not behind_in(one, row, metric)
 
 
 def _width(metric: str, rope: float, best: float) -> float:

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from crossview.data.row_columns import value_type
 from crossview.errors import InputError, argument, closest_names, some_names
 from crossview.readers.duck import connection, identifier, read_batches
 from crossview.readers.source import Batch, Source, open_table
-from crossview.tables.arrow import integers, is_number, one_line, pyarrow
+from crossview.tables.arrow import integers, is_number, one_line, pyarrow, type_of_values
 from crossview.tables.dates import is_text
 from crossview.views import index_as_columns, row_index
 
@@ -280,7 +279,7 @@ def _unify_keys(
 
 def _family(table: JoinedTable, name: str) -> str:
     """Return the family of types of a column of ids, also where it is stored as a dictionary."""
-    kind = value_type(table.stream.schema.field(name).type)
+    kind = type_of_values(table.stream.schema.field(name).type)
     if is_text(kind):
         return "text"
     if pyarrow().types.is_integer(kind):
@@ -533,7 +532,7 @@ class JoinedSource:
                 for one in table.stream.schema
                 if one.name in names
             ]
-        return arrow.schema([_without_dictionary(one) for one in fields])
+        return arrow.schema([one.with_type(type_of_values(one.type)) for one in fields])
 
     def as_written(self, columns: Sequence[str]) -> Self:
         """Return the source in which these columns are text as it is in the file."""
@@ -622,9 +621,3 @@ def _joint_dialect(dialects: Sequence[Mapping[str, Any] | None]) -> dict[str, An
         return None
     points = {one.get("decimal", ".") for one in known}
     return {k: v for k, v in known[0].items() if k != "decimal" or len(points) == 1}
-
-
-def _without_dictionary(field: pa.Field) -> pa.Field:
-    """The field as DuckDB returns it."""
-    coded = pyarrow().types.is_dictionary(field.type)
-    return field.with_type(field.type.value_type) if coded else field

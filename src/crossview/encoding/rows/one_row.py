@@ -245,7 +245,10 @@ class SingleRows:
             return self._read_and_tell(x)  # a cell may be a mapping
         if known is None:
             cells = self._read_and_tell(x)
-            known = self._places_of(x) if nested else [self._flat.get(name) for name in key]
+            known = [self._flat.get(name) for name in key]
+            if nested:
+                groups = self._groups
+                known = [groups.get(view, {}).get(name) for view, own in x.items() for name in own]
             if None not in known and len(known) == len({*known}) and len(self._known) < MOST_KEYS:
                 self._known[key] = known
             return cells
@@ -253,10 +256,6 @@ class SingleRows:
         for place, value in zip(known, values, strict=True):
             cells[place] = value
         return cells
-
-    def _places_of(self, x: Mapping[Any, Mapping[Any, Any]]) -> list[int | None]:
-        """Return the place of each cell of a row of views; None for one that is not used."""
-        return [self._groups.get(view, {}).get(name) for view, own in x.items() for name in own]
 
     def unknown_names(self, x: Any) -> list[str]:
         """Return the names of a row that are of no column."""

@@ -54,10 +54,6 @@ class Calibrator(StatePart):
         given = {"log_odds": self.learner.scores_are_log_odds}
         self.state["calibration"] = calibration.fit(scores, codes, weight, **given)
 
-    def take_out(self, class_weight: np.ndarray) -> None:
-        """Take the weights of the classes out of log odds that were learned with them."""
-        self.state["calibration"] = calibration.without_weights(class_weight)
-
     def update(
         self, scores: np.ndarray, codes: np.ndarray, weight: np.ndarray, return_proba: bool
     ) -> np.ndarray:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from crossview.algorithms.calibration import without_weights
 from crossview.errors import InputError
 from crossview.estimators.base.calibration import (
     Calibrator,
@@ -346,7 +347,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
     def _take_out_weights(self, class_weight: np.ndarray | None) -> None:
         """Make probabilities of log odds those of the rows, without their class weights."""
         if class_weight is not None and self.calibration == "none":
-            Calibrator(self._state, self).take_out(class_weight)
+            self._state["calibration"] = without_weights(class_weight)
 
     def _calibrate_on(self, scores: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
         """Calibrate on rows that were not learned; those whose squares overflow are left out."""

@@ -156,7 +156,8 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
     def _pass(self, examples: Examples) -> tuple[Any, tuple]:
         """Return the pass, here in Euclidean geometry, and its arguments."""
         weights = self._weights(self._state).for_loops()
-        return learn_one_view, (examples, weights, self._scaling(), self._rule())
+        scaling = float(self.intercept_scaling) if self.fit_intercept else 0.0
+        return learn_one_view, (examples, weights, scaling, self._rule())
 
     def _can_restart(self) -> bool:
         return True
@@ -183,7 +184,3 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
 
     def _parts(self, state: State) -> list[StatePart]:
         return [self._weights(state), *super()._parts(state)]
-
-    def _scaling(self) -> float:
-        """Return the scaling of the intercept; 0 if there is none."""
-        return float(self.intercept_scaling) if self.fit_intercept else 0.0

@@ -120,11 +120,8 @@ class LibffmSource(TextRowSource):
             if not folded and (low < one.low or high > one.high) and high >= 0:
                 return f"other indices of field {one.field} than {one.low} to {one.high}"
         others = np.setdiff1d(np.flatnonzero(seen[:, 1] >= 0), [one.field for one in own])
-        return f"field {others[0]}" if len(others) and self._names_fields(own) else None
-
-    def _names_fields(self, fields: list[FieldRange]) -> bool:
-        """Return whether each field is a view, so that none was left out."""
-        return all(one.view == str(one.field) for one in fields)
+        none_left_out = all(one.view == str(one.field) for one in own)
+        return f"field {others[0]}" if len(others) and none_left_out else None
 
     def _seen(self) -> np.ndarray:
         self.first_pass()

@@ -17,7 +17,6 @@ from crossview.data.row_columns import (
     explain_target,
     first_bad_number,
     number_or_nan,
-    value_type,
     with_row_location,
 )
 from crossview.data.row_sketch import Found, RowSketch
@@ -34,7 +33,7 @@ from crossview.saving.training_info import read_training_info
 from crossview.scoring.drift import DriftCounter, read_reference
 from crossview.scoring.models.trained import Trained
 from crossview.scoring.problems import Classification
-from crossview.tables.arrow import codes_of, pyarrow
+from crossview.tables.arrow import codes_of, pyarrow, type_of_values
 from crossview.views import MultiView
 
 # what `keep` calls the tags of Vowpal Wabbit
@@ -229,7 +228,7 @@ class ModelRows:
         """Return the types of the columns to keep: text, where they are stored as dictionaries."""
         if not self.source.has_columns:
             return [pyarrow().string() for _ in self.keep]  # tags
-        return [value_type(self.source.schema.field(name).type) for name in self.keep]
+        return [type_of_values(self.source.schema.field(name).type) for name in self.keep]
 
     def kept(self) -> Iterator[tuple[dict[str, Any], Batch]]:
         """Yield the columns to keep of each batch; no other is read."""

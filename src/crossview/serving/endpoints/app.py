@@ -826,10 +826,6 @@ class Serving:
             "ready": self._unready() is None,
         }
 
-    def _is_first(self) -> bool:
-        """Return whether the first model is served and has learned nothing since."""
-        return self.live.is_frozen and self.live.name == FIRST_NAME
-
     def hour(self) -> Point:
         """Return the scores of the last hour."""
         return self.live.served.since(time.time_ns() // 1000 - HOUR)
@@ -848,7 +844,9 @@ class Serving:
             "time": time.time_ns() // 1000,
             "seconds": time.monotonic() - self._began,
             "loss": "squared error" if self.live.classes is None else "log loss",
-            "has_first": self.live.first is not None and not self._is_first(),
+            # and another model is served, or one that has learned since
+            "has_first": self.live.first is not None
+            and not (self.live.is_frozen and self.live.name == FIRST_NAME),
             "hour": hour.means(),
             "total": served.total.means(),
             "curve": [{"time": one.time, **one.means()} for one in served.full_curve()],
