@@ -19,7 +19,6 @@ from sklearn.ensemble import StackingClassifier, StackingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from crossview.baselines.adapter import (
     Learned,
@@ -143,14 +142,12 @@ class LinearPipeline(PipelineLearner):
     @property
     def coef_(self) -> np.ndarray:
         """Weights of the columns as they are given, (1, n_features) or (n_classes, n_features)."""
-        check_is_fitted(self, "_state")
-        return self._columns.spread(self._state["W"].T).copy()
+        return self._columns.spread(self._learned["W"].T).copy()
 
     @property
     def intercept_(self) -> np.ndarray:
         """Intercept of each score, (1,) or (n_classes,)."""
-        check_is_fitted(self, "_state")
-        return np.asarray(self._state["b"].sum(axis=0))
+        return np.asarray(self._learned["b"].sum(axis=0))
 
     def _column_weights(self) -> ColumnWeights:
         return ColumnWeights(self.coef_)

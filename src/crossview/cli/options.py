@@ -289,8 +289,8 @@ class SourceArguments(Group):
 
 
 @dataclass
-class TableSource(SourceArguments):
-    """A source, its label, and the views and kinds of its columns."""
+class ColumnArguments(Group):
+    """The label, and the views and kinds of columns."""
 
     label: str | None = None
     view: list[str] | None = None
@@ -302,10 +302,18 @@ class TableSource(SourceArguments):
     ignore: list[str] | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         given = {option: getattr(self, option) or [] for option in ("view", *KINDS)}
         self.views, self.kinds = parse_columns(given)
         self.ignored = [name for one in self.ignore or [] for name in split_list(one)]
+
+
+@dataclass
+class TableSource(ColumnArguments, SourceArguments):
+    """A source, its label, and the views and kinds of its columns."""
+
+    def __post_init__(self) -> None:
+        SourceArguments.__post_init__(self)
+        ColumnArguments.__post_init__(self)
 
     def arguments(self) -> dict[str, Any]:
         """Return views and encoder, as keyword arguments of the library."""

@@ -162,7 +162,11 @@ def choose_learners(
     # some are in the catalog
     found = list({entry.name: entry for entry in [*found, *measures]}.values())
     found = [learner.for_metric(metric, run.problem.positive_label) for learner in found]
-    without = [one for one in found if run.weighted and not _takes_weights(one)]
+    # where the loss is a sum over rows
+    takes_weights = (None, *WEIGHTED)
+    without = [
+        one for one in found if run.weighted and one.fixed.get("measure") not in takes_weights
+    ]
     if without and models is not None:
         raise InputError(
             f"model {without[0].name!r} is trained for {without[0].fixed['measure']}, which takes "
@@ -216,11 +220,6 @@ def target_scales(
         least = lowest()
         scale = None if least < 0.0 else "log1p" if least == 0.0 else scale
     return () if scale is None else (scale,)
-
-
-def _takes_weights(learner: Learner) -> bool:
-    """Return whether the loss of a learner is a sum over rows."""
-    return learner.fixed.get("measure") in (None, *WEIGHTED)
 
 
 def _suits(learner: Learner, metric: str | None) -> bool:

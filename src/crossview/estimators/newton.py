@@ -484,14 +484,12 @@ class NewtonLearner(ViewLearner):
     @property
     def coef_(self) -> np.ndarray:
         """Weights in the order of the columns, (1, n_features) or (n_classes, n_features)."""
-        check_is_fitted(self, "_state")
-        return self._columns.spread(self._state["W"].T).copy()
+        return self._columns.spread(self._learned["W"].T).copy()
 
     @property
     def intercept_(self) -> np.ndarray:
         """Intercepts (1,) or (n_classes,); of a regressor, in standard deviations of the target."""
-        check_is_fitted(self, "_state")
-        return self._state["b"][0].copy()
+        return self._learned["b"][0].copy()
 
     @property
     def fourier_columns_(self) -> np.ndarray:

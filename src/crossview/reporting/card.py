@@ -324,7 +324,6 @@ def _inputs(fitted: FittedModel, known: Mapping[str, Any] | None) -> Iterator[st
 
 
 def _limits(fitted: FittedModel, known: Mapping[str, Any] | None) -> Iterator[str]:
-    """Limits of the model."""
     yield "## Limits"
     yield ""
     several = len(fitted.learner.layout_.names) > 1

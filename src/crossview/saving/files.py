@@ -74,10 +74,6 @@ def _is_description(file: Path) -> bool:
     } <= names
 
 
-def _is_log(file: Path) -> bool:
-    return {"rows", "window", "loss"} <= _object(_start(file).split(b"\n")[0]).keys()
-
-
 def _is_exported(file: Path) -> bool:
     start = _start(file)
     marks = (b"a model that Crossview exported", b"no model of crossview", b'{"crossview":')
@@ -97,7 +93,10 @@ EVALUATION = Kind(
 PARQUET = Kind("a Parquet file", lambda file: _start(file).startswith(b"PAR1"))
 CSV = Kind("a CSV file", _is_text)
 ROWS = Kind("a file of rows", lambda file: _is_text(file) or _start(file)[:2] in _COMPRESSED)
-LOG = Kind("a log of training", _is_log)
+LOG = Kind(
+    "a log of training",
+    lambda file: {"rows", "window", "loss"} <= _object(_start(file).split(b"\n")[0]).keys(),
+)
 REPORT = Kind(
     "a report of crossview",
     lambda file: b'<meta name="generator" content="crossview">' in _start(file),

@@ -674,7 +674,8 @@ class LiveModel:
                 x = step.partial_fit_transform_one(x)
             if self._heeds_delays:
                 self.learner.set_delay(delay, [self._said_of(example)])
-            if answered and isinstance(x, OneRow) and self._is_known(label):
+            known = self.is_fitted and (self.classes is None or label in self.classes)
+            if answered and isinstance(x, OneRow) and known:
                 answer = self._learn_and_answer(x.as_views(), [label])[0]
             else:
                 if answered and self.is_fitted:
@@ -695,11 +696,6 @@ class LiveModel:
             return self._answer(x)
         finally:
             self.learner.follow_stream()
-
-    def _is_known(self, label: Any) -> bool:
-        """Return whether the model is fitted, and a label of no new class."""
-        classes = self.classes
-        return self.is_fitted and (classes is None or label in classes)
 
     def swap(self, challenger: Challenger) -> None:
         """Change places with a challenger, which is served from now on.

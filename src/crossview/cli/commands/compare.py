@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from crossview.cli.options import (
     STANDARD,
     TUNED_THRESHOLD,
     EncodedSource,
+    Group,
     ScoringArguments,
     check_models,
     parse_seconds,
@@ -41,6 +42,8 @@ INTERRUPTED = 130
 OF_STORED = ("--json", "--report", "--add")
 OF_ADDED = ("--budget", "--thorough", "--jobs", "--dask")
 SCORED = ("metric", "k", "cost", "positive", "threshold")
+# options that name columns which are in no view
+IN_NO_VIEW = ("groups", "time", "weight")
 
 
 OPTIONS = f"""
@@ -81,6 +84,24 @@ OPTIONS = f"""
 """
 
 
+@dataclass
+class HowToCompare(Group):
+    """Arguments of `crossview.compare` that are options as they are."""
+
+    cv: int = 5
+    repeats: int = 1
+    groups: str | None = None
+    in_order: bool = False
+    random_folds: bool = False
+    time: str | None = None
+    weight: str | None = None
+    rope: float = 0.01
+    ablate: bool = False
+    seed: int = 0
+    epochs: int | None = None
+    progressive: bool = False
+
+
 def run(
     words: list[str],
     source: EncodedSource,
@@ -91,18 +112,7 @@ def run(
     thorough: bool = False,
     jobs: int = -1,
     dask: str | None = None,
-    cv: int = 5,
-    repeats: int = 1,
-    groups: str | None = None,
-    in_order: bool = False,
-    random_folds: bool = False,
-    time: str | None = None,
-    weight: str | None = None,
-    rope: float = 0.01,
-    ablate: bool = False,
-    seed: int = 0,
-    epochs: int | None = None,
-    progressive: bool = False,
+    how: HowToCompare,
     model: list[str] | None = None,
     baseline: list[str] | None = None,
     add: list[str] | None = None,
@@ -127,27 +137,16 @@ def run(
 
     if thorough and "--budget" in _given(words):
         raise InputError("--thorough is without a --budget; leave one of them out")
-    progressive = progressive or source.per is not None
+    how.progressive = how.progressive or source.per is not None
     if baseline:  # a module of the folder that the command runs in, as Python would find it
         sys.path.append(os.getcwd())
     options = {
         "task": task,
         **asdict(scoring),
         "budget": None if thorough else parse_seconds(budget, "--budget"),
-        "n_jobs": None if progressive and jobs == -1 else jobs,
-        "cv": cv,
-        "repeats": repeats,
-        "groups": groups,
-        "in_order": in_order,
-        "random_folds": random_folds,
-        "time": time,
-        "weight": weight,
-        "rope": rope,
-        "ablate": ablate,
+        "n_jobs": None if how.progressive and jobs == -1 else jobs,
+        **asdict(how),
         "baselines": baseline,
-        "seed": seed,
-        "epochs": epochs,
-        "progressive": progressive,
     }
     command: dict[str, Any] = {"source": source.source, "columns": asdict(source)}
     command |= {"options": options, "words": words}
@@ -158,7 +157,7 @@ def run(
         earlier, command, columns = _read_comparison(path)
         _check_options(path, words, adds=bool(add))
         given = command["options"] | {name: options[name] for name in ("budget", "n_jobs")}
-        aside = {name: given.get(name) for name in ("groups", "time", "weight")}
+        aside = {name: given.get(name) for name in IN_NO_VIEW}
         if add:
             with opened(columns, in_no_view=aside, learns=True) as rows:
                 to = json or path
@@ -167,7 +166,7 @@ def run(
         rows = Opened(columns, path, None, [path], known, given["weight"])
         return _run(rows, command, given, None, earlier, json, report, dask)
     task = check_models(model or [], task, scoring.make())
-    aside = {"groups": groups, "time": time, "weight": weight}
+    aside = {name: options[name] for name in IN_NO_VIEW}
     with opened(source, in_no_view=aside, learns=True) as rows:
         if add:
             raise InputError(

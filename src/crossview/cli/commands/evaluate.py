@@ -126,7 +126,6 @@ def _evaluate(
 
 
 def _write_page(report: Report, rows: Opened, answer: Evaluation, settings: dict[str, Any]) -> None:
-    """Write the page."""
     from crossview.saving.pipelines import pipeline
     from crossview.scoring.models.fitted_model import FittedModel
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from crossview.catalog.names import check_task
 from crossview.cli.loading import load_heavy
-from crossview.cli.options import parse_columns, parse_seconds
+from crossview.cli.options import ColumnArguments, parse_seconds
 from crossview.cli.output import compiling_as_line
-from crossview.cli.words import split_list
 from crossview.errors import InputError
 from crossview.server_log.addresses import is_address
 
@@ -27,9 +27,6 @@ model MODEL: A file that `train` wrote, to begin with; without it DIR goes on.
 --new: Begin with nothing, in place of MODEL: the default model learns from --label, and its
     columns are those of the first 20 rows whose labels come.
 --label COLUMN: With --new: the name of what is predicted.
---task NAME: With --new: classification, or regression to predict a number.
---target-scale NAME: With --new --task regression: log or log1p to learn the logarithm of the
-    number, as of prices.
 --view NAME=COLUMNS: With --new: a view and its columns, names or globs. Once for each. Without
     any, columns called VIEW__COLUMN, or rows by view, are grouped.
 --text [NAME=]COLUMNS: With --new: columns of free text.
@@ -39,6 +36,9 @@ model MODEL: A file that `train` wrote, to begin with; without it DIR goes on.
 --date [NAME=]COLUMNS[=FORMAT]: With --new: columns of text that are dates, and how they are
     written, such as paid_on=%d.%m.%Y.
 --ignore COLUMNS: With --new: columns that are in no view.
+--task NAME: With --new: classification, or regression to predict a number.
+--target-scale NAME: With --new --task regression: log or log1p to learn the logarithm of the
+    number, as of prices.
 --wait TIME: How long a row waits for its label, such as 2h or 7d; then it is dropped, and a label
     gets 410. Default: for ever.
 --no-label CLASS: With --wait: learn such a row as this class, as a click that never came;
@@ -65,16 +65,9 @@ def run(
     token_file: str | None = None,
     new_classes: bool = False,
     new: bool = False,
-    label: str | None = None,
+    columns: ColumnArguments,
     task: str | None = "classification",
     target_scale: str = "linear",
-    view: list[str] | None = None,
-    text: list[str] | None = None,
-    categorical: list[str] | None = None,
-    numeric: list[str] | None = None,
-    sparse: list[str] | None = None,
-    date: list[str] | None = None,
-    ignore: list[str] | None = None,
     wait: str | None = None,
     no_label: str | None = None,
     keep: str | None = None,
@@ -95,11 +88,9 @@ def run(
     The model is a function of MODEL and the log: after a power cut the same
     command goes on as if nothing had been, and `crossview replay DIR` shows it.
     """
-    by_kind = {"text": text, "categorical": categorical, "numeric": numeric}
-    by_kind |= {"sparse": sparse, "date": date}
-    kinds_given = {"view": view or [], **{kind: names or [] for kind, names in by_kind.items()}}
+    label = columns.label
     if not new:
-        for name, value in {"label": label, "ignore": ignore, **kinds_given}.items():
+        for name, value in asdict(columns).items():
             if value:
                 raise InputError(f"--{name} is about a new model; add --new, or leave it out")
         if task != "classification":
@@ -132,11 +123,8 @@ def run(
 
     first: Any = model
     if new and label is not None:
-        views, kinds = parse_columns(kinds_given)
-        ignored = [name for one in ignore or [] for name in split_list(one)]
-        first = Beginning(
-            label, task or "classification", views, kinds, ignored, target_scale=target_scale
-        )
+        own = columns.views, columns.kinds, columns.ignored
+        first = Beginning(label, task or "classification", *own, target_scale=target_scale)
 
     def say(line: str) -> None:
         print(f"crossview: {line}", file=sys.stderr, flush=True)

@@ -62,7 +62,9 @@ def open_views(
         return side_by_side(X, names), y, views
     sources: list[tuple[str | None, Any]] = [(str(name), one) for name, one in X.items()]
     label = y if isinstance(y, str) else label
-    if _names_rows(y, [on] if isinstance(on, str) else list(on)):
+    index, keys = row_index(y), [on] if isinstance(on, str) else list(on)
+    # a series whose index is the id
+    if index is not None and not hasattr(y, "columns") and list(index.names) == keys:
         label = "label" if y.name is None else str(y.name)
         sources.insert(0, (None, y.rename(label).reset_index()))
         y = label
@@ -92,9 +94,3 @@ def _reads(model: Any) -> ReadsTables:
     if model is None or not hasattr(encoder := steps_of(model)[0][1], "view_columns"):
         return nothing
     return ReadsTables(encoder.view_columns(), encoder.dialect)
-
-
-def _names_rows(y: Any, on: list[str]) -> bool:
-    """Return whether labels are a series whose index is the id."""
-    index = row_index(y)
-    return index is not None and not hasattr(y, "columns") and list(index.names) == on

@@ -45,7 +45,11 @@ class TableSummary:
         self.types = dict(zip(schema.names, schema.types, strict=True))
         # None where a type cannot be encoded
         self.kinds = {n: self.declared.get(n) or kind_of(self.types[n]) for n in self.names}
-        numbers = [name for name in self.names if self._is_read_as_number(name)]
+        numbers = [
+            name
+            for name, kind in self.kinds.items()
+            if kind == "date" or (kind in ("numeric", "sparse") and is_number(self.types[name]))
+        ]
         self.numbers = {name: c for c, name in enumerate(numbers)}
         self.values = {
             name: ValueSummary(name)
@@ -57,10 +61,6 @@ class TableSummary:
         self.moments = NumberSummary(len(self.numbers))
         self.missing = MissingSummary(len(self.names))
         self.n_rows = 0
-
-    def _is_read_as_number(self, name: str) -> bool:
-        number = self.kinds[name] in ("numeric", "sparse") and is_number(self.types[name])
-        return self.kinds[name] == "date" or number
 
     def add(self, data: Any, labels: Any) -> None:
         """Take the next rows, a record batch, and their labels, an Arrow array or None."""

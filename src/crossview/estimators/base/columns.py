@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -88,10 +88,6 @@ class Columns:
             X, present = X.matrix, X.present
         given = {"names": names, "checked": checked, "as_is": as_is}
         return make_rows(X, self.slots, present, column_map=self.positions, **given)
-
-    def with_names(self, names: Any) -> Self:
-        """Return the columns of a matrix with the names of its features, which are fixed."""
-        return replace(self, named=NamedColumns.of_fitted(self.layout, self.positions, names))
 
     # --- positions ---------------------------------------------------------------------
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from crossview.estimators.base.learner import ColumnWeights, ViewLearner, rows_with_views
 from crossview.kernels.rows import Rows
@@ -15,8 +14,7 @@ class ImportancesModel(ViewLearner):
     @property
     def feature_importances_(self) -> np.ndarray:
         """Share of each column in what the model says of the rows; the sum is 1."""
-        check_is_fitted(self, "_state")
-        return self._columns.spread(self._state["importances"]).copy()
+        return self._columns.spread(self._learned["importances"]).copy()
 
     def _scores_of_views(self, rows: Rows) -> np.ndarray:
         return self._scores_alone(rows, rows_with_views)

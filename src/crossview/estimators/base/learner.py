@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from operator import is_not
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -323,6 +324,12 @@ class ViewLearner(BaseEstimator):
         return self._columns.layout
 
     @property
+    def _learned(self) -> State:
+        """The learned state; an error before there is one."""
+        check_is_fitted(self, "_state")
+        return self._state
+
+    @property
     def _slots(self) -> ViewLayout:
         """The columns of the state; wider than ``layout_`` if it has spare columns."""
         return self._columns.slots
@@ -403,7 +410,9 @@ class ViewLearner(BaseEstimator):
             return self._read(row, reset=not fitted)
         if fitted:
             if self._columns.named is None:
-                self._columns = self._columns.with_names(getattr(self, "feature_names_in_", None))
+                own, names = self._columns, getattr(self, "feature_names_in_", None)
+                fixed = NamedColumns.of_fitted(own.layout, own.positions, names)
+                self._columns = replace(own, named=fixed)
             named = self._columns.named
         else:
             views = getattr(self, "views", None)
@@ -520,8 +529,7 @@ class ViewLearner(BaseEstimator):
         state : dict of str to ndarray
             The arrays by name; header, parameters and state together restore the learner.
         """
-        check_is_fitted(self, "_state")
-        state = dict(self._state)
+        state = dict(self._learned)
         for part in self._parts(self._state):
             state |= part.saved()
         return state

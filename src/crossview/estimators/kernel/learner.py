@@ -341,14 +341,12 @@ class KernelLearner(ViewLearner):
     @property
     def n_steps_(self) -> int:
         """Number of steps t so far."""
-        check_is_fitted(self, "_state")
-        return int(self._state["t"][0])
+        return int(self._learned["t"][0])
 
     @property
     def gamma_(self) -> dict[str, float]:
         """γ of each view; empty before the first rows."""
-        check_is_fitted(self, "_state")
-        return dict(zip(self.layout_.names, self._state["gamma"].tolist(), strict=False))
+        return dict(zip(self.layout_.names, self._learned["gamma"].tolist(), strict=False))
 
     def check_weights(self) -> None:
         """Raise `InputError` if the kernel is not linear."""

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.kernel.ridge import (
     PENALTIES,
@@ -221,7 +220,6 @@ class KernelRidge(ImportancesModel):
         return sizes
 
     def _kernel(self, rows: Rows, at: np.ndarray, landmarks: np.ndarray) -> np.ndarray:
-        """Return the kernel of some rows and the landmarks."""
         return _gaussian(self._near(rows_at(rows, at)), landmarks)
 
     def _fit_landmarks(self, rows: Rows, data: LeftOut, at: np.ndarray, some: np.ndarray) -> _Fit:
@@ -386,14 +384,12 @@ class KernelRidge(ImportancesModel):
     @property
     def n_landmarks_(self) -> int:
         """Number of rows that others are compared with."""
-        check_is_fitted(self, "_state")
-        return len(self._state["landmarks"])
+        return len(self._learned["landmarks"])
 
     @property
     def gamma_(self) -> dict[str, float]:
         """γ of each view, of its scaled columns; 0: the view has no part in the prediction."""
-        check_is_fitted(self, "_state")
-        return dict(zip(self.layout_.names, self._state["gamma"].tolist(), strict=True))
+        return dict(zip(self.layout_.names, self._learned["gamma"].tolist(), strict=True))
 
 
 @document_parameters(PARAMETERS, {"target_scale": TARGET_SCALE}, attributes=ATTRIBUTES)

@@ -386,8 +386,7 @@ class MachineLearner(ViewLearner):
     @property
     def intercept_(self) -> np.ndarray:
         """Intercepts (1,) or (n_classes,); of a regressor, in standard deviations of the target."""
-        check_is_fitted(self, "_state")
-        return np.array(self._state["c"][0])
+        return np.array(self._learned["c"][0])
 
     @property
     def factors_(self) -> dict[str, np.ndarray]:

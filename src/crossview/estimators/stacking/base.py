@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from crossview._jit import Pass
 from crossview.algorithms.stacking import history, stream_memory
@@ -497,26 +496,22 @@ class Stacking(NestedLearners):
     @property
     def mixture_weights_(self) -> dict[str, float]:
         """Weight of each expert in the mixture; they add up to 1."""
-        check_is_fitted(self, "_state")
-        return self._by_name(self._state["omega"])
+        return self._by_name(self._learned["omega"])
 
     @property
     def stacking_weights_(self) -> dict[str, float]:
         """Coefficient of each expert in stacking."""
-        check_is_fitted(self, "_state")
-        return self._by_name(self._state["v"])
+        return self._by_name(self._learned["v"])
 
     @property
     def stacking_decides_(self) -> bool:
         """True where stacking predicts; otherwise the mixture does."""
-        check_is_fitted(self, "_state")
-        return bool(choose(self._state["losses"]) == STACKING)
+        return bool(choose(self._learned["losses"]) == STACKING)
 
     @property
     def weight_history_(self) -> WeightHistory:
         """Weights of all experts over time, at most 512 evenly spaced snapshots."""
-        check_is_fitted(self, "_state")
-        state, n = self._state, int(self._state["clock"][2])
+        state, n = self._learned, int(self._state["clock"][2])
         mixture, stacking = (state["weights"][:n, i].copy() for i in range(2))
         rows, decides = state["rows"][:n].copy(), state["stacks"][:n].copy()
         return WeightHistory(tuple(self._experts.ever), rows, mixture, stacking, decides)

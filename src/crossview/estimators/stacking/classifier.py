@@ -228,8 +228,7 @@ class OnlineStackingClassifier(Stacking, OnlineClassifier):
         return self._fitted_memory().remembers
 
     def _fitted_memory(self) -> MemoryState:
-        check_is_fitted(self, "_state")
-        memory = self._memory(self._state)
+        memory = self._memory(self._learned)
         if memory is None:
             raise AttributeError("there is no memory with memory=False")
         return memory

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.performance.alternating import Rounds, one_view_at_a_time
 from crossview.algorithms.performance.cut import Solution, Stopping
@@ -261,8 +260,7 @@ class MultiViewSVMPerf(LinearClassifier):
 
     def _per_class(self, name: str) -> Any:
         """Return one number, or an array with one number per class."""
-        check_is_fitted(self, "_state")
-        values = self._state[name]
+        values = self._learned[name]
         return values if len(values) > 1 else values.tolist()[0]
 
     @property
@@ -283,8 +281,7 @@ class MultiViewSVMPerf(LinearClassifier):
     @property
     def objective_history_(self) -> Any:
         """Lower bound and best objective after each iteration; a list for several classes."""
-        check_is_fitted(self, "_state")
-        parts = np.split(self._state["history"], np.cumsum(self._state["n_iter"])[:-1])
+        parts = np.split(self._learned["history"], np.cumsum(self._state["n_iter"])[:-1])
         return parts if len(parts) > 1 else parts[0]
 
     # --- learning ----------------------------------------------------------------

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE
@@ -139,8 +138,7 @@ class BoostedTrees(TreesModel):
     @property
     def n_iter_(self) -> int:
         """Number of iterations of all bags; each has one tree, of several classes one per class."""
-        check_is_fitted(self, "_state")
-        return len(self._state["roots"]) // len(self._state["baseline"])
+        return len(self._learned["roots"]) // len(self._state["baseline"])
 
 
 @document_parameters(

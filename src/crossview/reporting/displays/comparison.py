@@ -267,7 +267,6 @@ def _told_rows(c: Comparison) -> list[ComparisonRow]:
 
 
 def _finding(c: Comparison) -> str:
-    """Return the finding, for the title."""
     chosen, best = c.recommended, c.best
     value = f"{c.metric} {short_value(c, chosen.value)}"
     if len(c.rows) == 1:

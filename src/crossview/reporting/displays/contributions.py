@@ -186,7 +186,6 @@ class ViewContributionDisplay(Display):
 
 
 def _finding(shown: ViewContributionDisplay) -> str:
-    """Return the finding, for the title."""
     values = shown.values
     if shown.is_share:
         return _finding_of_shares(shown)

@@ -192,7 +192,6 @@ class CumulativeErrorDisplay(Display):
 
 
 def _finding(order: Sequence[Curve], share: bool) -> str:
-    """Return the finding, for the title."""
     best = order[0]
     end = f"{best.values[-1]:.1%}" if share else f"{best.values[-1]:.4g}"
     if len(order) > 1:

@@ -177,7 +177,6 @@ class ViewDifferenceDisplay(Display):
         )
 
     def _finding(self) -> str:
-        """Return the finding, for the title."""
         if len(self.curves) > 1:
             k = int(np.argmin([mean[-1] for mean in self.means]))
             least = in_digits(self.means[k][-1], 3)

@@ -91,7 +91,6 @@ class ExpertWeightsDisplay(Display):
         return cls(result.diagnostics.experts)
 
     def _finding(self) -> str:
-        """Return the finding, for the title."""
         w = self.weights
         end = int(np.argmax(w.weights[-1]))
         early = int(np.argmax(w.weights[np.argmin(np.abs(w.rows - w.rows[-1] / 16))]))

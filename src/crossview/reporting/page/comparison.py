@@ -254,7 +254,6 @@ def _facts(c: Comparison) -> list[str]:
 
 
 def _models(c: Comparison) -> Section:
-    """All models, with a picture."""
     section = Section("models", "Models")
     if len(c.rows) > 1:
         section.blocks += figures(

@@ -91,7 +91,6 @@ def _metrics(e: Evaluation) -> Section:
 
 
 def _slices(e: Evaluation) -> list[Section]:
-    """Return the metric by the values of columns."""
     return [
         Section(f"by-{i}", f"By {one.header[0]}", [of_table(one)], opened=True)
         for i, one in enumerate(slice_tables(e))

@@ -254,7 +254,6 @@ class WeightTable:
                 yield self._batch(expert, view, of_view)
 
     def _batch(self, expert: str | None, view: str, found: ColumnWeights) -> pa.RecordBatch:
-        """The rows of one view."""
         pa = pyarrow()
         weight, variance, norm, importance = found
         first, *others = [array for array in (weight, norm, importance) if array is not None]
