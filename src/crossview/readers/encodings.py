@@ -86,12 +86,8 @@ def find_encoding(file: str, given: str | None = None, expected: str | None = No
         if name == UTF_8 and bad is not None:
             raise InputError(f"is not UTF-8: {bad}; give another {argument('encoding')}", file=file)
         if name is not None:
-            text = (
-                ""
-                if bad or name not in _ONE_BYTE
-                else _Sample.of(file).text.decode("utf-8", "ignore")
-            )
-            if words := _show(text):
+            is_utf_8 = name in _ONE_BYTE and not bad
+            if is_utf_8 and (words := _show(_Sample.of(file).text.decode(errors="ignore"))):
                 warn_of_guess(
                     f"{file} is UTF-8 ({words}), but is read as {name}, as you say; leave "
                     f"{argument(encoding=given)} out if it looks wrong"

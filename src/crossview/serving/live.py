@@ -539,7 +539,10 @@ class LiveModel:
             self._count(some, rows, labels)
             new = [  # and not those that were learned already, as they were assumed
                 Example(
-                    *(row, label, record.label.sequence, record.of.model),
+                    row,
+                    label,
+                    record.label.sequence,
+                    record.of.model,
                     msgspec.json.decode(record.of.experts, type=dict[int, bytes] | None),
                 )
                 for row, label, record in zip(rows, labels, some, strict=True)
