@@ -15,6 +15,7 @@ from crossview.errors import GuessWarning, InputError, argument, some_names
 from crossview.labels import MAX_WEIGHT, SpelledLabels, has_label, known_labels
 from crossview.readers.source import Batch, Source
 from crossview.tables.arrow import codes_of, is_number, labels_as, numbers_of, type_of_values
+from crossview.tables.columns import one_array
 from crossview.tables.dates import as_times, check_format, is_text
 from crossview.views import MultiView, number_groups
 
@@ -411,7 +412,7 @@ def order_of(rows: Any, name: str, format: str) -> np.ndarray:
     if not format:
         return np.asarray(pc.sort_indices(column), dtype=np.intp)  # stable
     with with_row_location(rows):
-        times = as_times(name, getattr(column, "combine_chunks", lambda: column)(), format)
+        times = as_times(name, one_array(column), format)
         if np.isnat(times).any():
             raise InputError("the time is missing", row=int(np.isnat(times).argmax()), column=name)
     return np.argsort(times, kind="stable")

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from crossview.errors import InputError, cannot_import
 from crossview.readers.source import Batch
 from crossview.saving.schema import MAX_COUNT, Array, check_state
-from crossview.tables.arrow import numbers_of, pyarrow
+from crossview.tables.arrow import decoded, numbers_of, pyarrow
 from crossview.tables.columns import plain_kinds
 from crossview.views import MultiView
 
@@ -222,9 +222,7 @@ def _of_columns(batch: Batch, first: int) -> Iterator[Piece]:
 
 def _column(name: str, column: Any, first: int) -> Iterator[Piece]:
     """An Arrow array; ``first`` is the number of rows before."""
-    pa = pyarrow()
-    if isinstance(column, pa.DictionaryArray):
-        column = column.dictionary_decode()
+    pa, column = pyarrow(), decoded(column)
     kind = column.type
     if str(kind) in ("string", "string_view"):
         column = column.cast(pa.large_string())

@@ -38,7 +38,7 @@ from crossview.scoring.models.fitted_model import FittedModel, ModelRows
 from crossview.scoring.models.weights import ColumnNames
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.significance import ROUNDING, jackknife_posterior, share_within
-from crossview.tables.arrow import nan_as_null, numbers_of, pyarrow
+from crossview.tables.arrow import decoded, nan_as_null, numbers_of, pyarrow
 from crossview.views import MultiView
 
 # rows that say where the scores are, for the bins of the metrics of their order
@@ -467,9 +467,7 @@ def _blocks_of(groups: Any, first: int) -> np.ndarray:
 
     A row without a group stands alone; ``first`` is the place of the first row.
     """
-    groups = groups.dictionary_decode() if hasattr(groups, "dictionary_decode") else groups
-    groups = nan_as_null(groups)
-    coded = groups.dictionary_encode()
+    coded = nan_as_null(decoded(groups)).dictionary_encode()
     blocks = [crc32(str(one).encode()) % MOST_BLOCKS for one in coded.dictionary.to_pylist()]
     codes = numbers_of(coded.indices.fill_null(len(blocks)))
     alone = np.arange(first, first + len(codes)) % MOST_BLOCKS

@@ -13,7 +13,7 @@ import numpy as np
 from crossview.errors import InputError
 from crossview.evaluating.windows import DAY
 from crossview.readers.source import Source
-from crossview.tables.arrow import codes_of, is_number, numbers_of
+from crossview.tables.arrow import codes_of, decoded, is_number, nan_as_null, numbers_of
 from crossview.tables.dates import is_date, seconds_of, utc_of
 
 # values of a column that get a slice of their own
@@ -127,14 +127,11 @@ class ColumnValues:
 
     def add(self, values: Any) -> None:
         """Count some more rows."""
-        import pyarrow as pa
-
         if self.is_number:
             self.sample.add(numbers_in(values, self.column))
         if not self.in_ranges:
             found = _encoded(values, self.column).value_counts()
-            coded = found.field("values")
-            plain = coded.dictionary_decode() if isinstance(coded, pa.DictionaryArray) else coded
+            plain = decoded(found.field("values"))
             counts = dict(zip(plain.to_pylist(), found.field("counts").to_pylist(), strict=True))
             counts.pop(None, None)
             self._update(counts)
@@ -226,7 +223,6 @@ def _numbers(values: Any, column: str) -> np.ndarray:
 def _encoded(values: Any, column: str) -> Any:
     """The values with a dictionary; NaN is missing."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if isinstance(values, pa.DictionaryArray):
         return values
@@ -235,6 +231,4 @@ def _encoded(values: Any, column: str) -> Any:
             f"holds {values.type}, which makes no slices; take text, numbers or dates",
             column=column,
         )
-    if pa.types.is_floating(values.type):
-        values = pc.if_else(pc.is_nan(values), None, values)
-    return values.dictionary_encode()
+    return nan_as_null(values).dictionary_encode()

@@ -37,7 +37,8 @@ from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_sco
 from crossview.scoring.problems import Classification, Problem, Scored
 from crossview.scoring.progressive import LabelOrder, serial_correlation
 from crossview.scoring.significance import correlated_t_posterior, p_in_words, rankdata
-from crossview.tables.arrow import is_number, nan_as_null, numbers_of, type_of_values
+from crossview.tables.arrow import decoded, is_number, nan_as_null, numbers_of, type_of_values
+from crossview.tables.columns import one_array
 from crossview.tables.dates import as_times, find_formats, is_date, is_text
 from crossview.views import MultiView
 
@@ -356,7 +357,7 @@ def _of_one_label(source: LabeledSource, rows: LabeledBatch, problem: Problem) -
         one.name
         for one in rows.X.schema
         if one.name not in dates
-        and (types.is_integer(type_of_values(one.type)) or _is_text(one.type))
+        and (types.is_integer(type_of_values(one.type)) or is_text(one.type))
     ]
     found: dict[str, str] = {}
     for name, codes in group_columns(rows.X, fits, most=len(fits)).items():
@@ -580,10 +581,7 @@ def _copies(rows: LabeledBatch) -> int:
     for column in rows.X.columns:
         if len(counts) == n:
             return 0
-        if hasattr(column, "combine_chunks"):
-            column = column.combine_chunks()
-        if hasattr(column, "dictionary_decode"):
-            column = column.dictionary_decode()
+        column = decoded(one_array(column))
         codes = numbers_of(column.dictionary_encode(null_encoding="encode").indices)
         n_values = int(codes.max()) + 1
         most_values = max(most_values, n_values)
@@ -623,7 +621,7 @@ def _possible_groups(source: LabeledSource) -> list[str]:
     from pyarrow import types
 
     def fits(kind: Any) -> bool:
-        return _is_text(kind) or bool(types.is_integer(kind) or types.is_floating(kind))
+        return is_text(kind) or bool(types.is_integer(kind) or types.is_floating(kind))
 
     return [
         field.name
@@ -632,10 +630,6 @@ def _possible_groups(source: LabeledSource) -> list[str]:
         and (field.name not in used or is_group_name(field.name))
         and fits(field.type)
     ]
-
-
-def _is_text(kind: Any) -> bool:
-    return is_text(type_of_values(kind))
 
 
 def _coded(column: Any) -> tuple[np.ndarray, Any]:

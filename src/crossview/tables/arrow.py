@@ -258,6 +258,12 @@ def type_of_values(kind: Any) -> Any:
     return kind.value_type if types.is_dictionary(kind) else kind
 
 
+def decoded(array: Any) -> Any:
+    """Return an array as its values, also one of categories."""
+    coded = isinstance(array, pyarrow().DictionaryArray)
+    return array.dictionary_decode() if coded else array
+
+
 def _eager(frame: Any) -> Any:
     """Any data frame in memory, as narwhals sees it."""
     import narwhals.stable.v2 as nw

@@ -12,7 +12,7 @@ import numpy as np
 
 from crossview.errors import InputError, argument, closest_names
 from crossview.labels import WORDS_OF_TRUTH
-from crossview.tables.arrow import codes_of, is_number, numbers_of, type_of_values
+from crossview.tables.arrow import codes_of, decoded, is_number, numbers_of, type_of_values
 from crossview.tables.dates import is_date, is_text
 
 if TYPE_CHECKING:
@@ -150,8 +150,7 @@ def format_of(kind: pa.DataType) -> str:
     """Return what is known of categories by their Arrow type."""
     from pyarrow import types
 
-    inside = kind.value_type if types.is_dictionary(kind) else kind
-    return BOOLEAN if types.is_boolean(inside) else ""
+    return BOOLEAN if types.is_boolean(type_of_values(kind)) else ""
 
 
 @functools.lru_cache(maxsize=64)
@@ -214,8 +213,7 @@ def as_numbers(column: Column, array: pa.Array) -> np.ndarray:
     if not is_number(array.type):
         if not (column.declared and _is_category(array.type)):
             raise _changed(column, array)
-        if isinstance(array, pa.DictionaryArray):
-            array = array.dictionary_decode()
+        array = decoded(array)
         try:
             array = pc.cast(array, pa.float64())
         except pa.ArrowInvalid:
@@ -306,7 +304,7 @@ def _fits(column: Column, kind: pa.DataType) -> bool:
     import pyarrow as pa
     from pyarrow import types
 
-    inside = kind.value_type if types.is_dictionary(kind) else kind
+    inside = type_of_values(kind)
     if column.kind == "text":
         return is_text(inside)
     if isinstance(inside, pa.BaseExtensionType):  # such as UUID

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from crossview.errors import InputError, argument
-from crossview.tables.arrow import codes_of, integers, numbers_of
+from crossview.tables.arrow import codes_of, decoded, integers, numbers_of, type_of_values
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,7 +101,7 @@ def is_text(kind: pa.DataType) -> bool:
     """Return whether values of an Arrow type are text, stored as it is or as dictionaries."""
     from pyarrow import types
 
-    kind = getattr(kind, "value_type", kind) if types.is_dictionary(kind) else kind
+    kind = type_of_values(kind)
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
@@ -202,8 +202,7 @@ def as_times(name: str, array: pa.Array, format: str = "") -> np.ndarray:
         array = array.cast(pa.string())
     if is_text(array.type):
         return _times_of_text(name, array, format or ISO)
-    if isinstance(array, pa.DictionaryArray):
-        array = array.dictionary_decode()
+    array = decoded(array)
     if not is_date(array.type):
         raise InputError(
             f"holds {array.type}, and dates are dates, timestamps or text; of whole numbers such "

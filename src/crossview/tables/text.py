@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crossview.errors import GuessWarning, argument
-from crossview.tables.arrow import codes_of, integers, numbers_of
+from crossview.tables.arrow import codes_of, decoded, integers, numbers_of
 from crossview.tables.dates import is_text
 
 if TYPE_CHECKING:
@@ -110,10 +110,7 @@ class _Sample:
         import pyarrow.compute as pc
 
         self._rows += len(array)
-        array = array.slice(0, MOST_ROWS)
-        if isinstance(array, pa.DictionaryArray):
-            array = array.dictionary_decode()
-        values = pc.drop_null(array)
+        values = pc.drop_null(decoded(array.slice(0, MOST_ROWS)))
         self._parts.append(values.slice(0, self._missing).cast(pa.large_string()))
         self._missing -= len(self._parts[-1])
 

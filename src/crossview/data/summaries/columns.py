@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crossview.tables.arrow import codes_of, integers, numbers_of
+from crossview.tables.arrow import codes_of, decoded, integers, numbers_of
 from crossview.tables.columns import LARGEST, Column, as_codes
 
 # different values of a column that are counted
@@ -103,8 +103,7 @@ class Target:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        if isinstance(labels, pa.DictionaryArray):
-            labels = labels.dictionary_decode()
+        labels = decoded(labels)
         self.values = None
         missing = pc.is_null(labels, nan_is_null=True)
         self.n_missing += pc.sum(missing).as_py() or 0
