@@ -62,7 +62,7 @@ def test_fit_without_shuffling_is_one_batch_of_a_stream(stream_learner, table):
         return  # its fit knows how frequent the classes, or the targets, are; a stream does not
     X, y = table
     fitted = without_shuffling(stream_learner).fit(X, y)
-    assert_same_state(fitted, learn(stream_learner, X, y))
+    assert_same_state(fitted, learn(stream_learner, X, y).learn_stand_ins(X))
 
 
 def test_score_then_learn_scores_each_row_before_it_is_learned(stream_learner_of_loop, table):

@@ -35,6 +35,7 @@ from crossview.batch import entries_of, read_only
 from crossview.errors import InputError
 from crossview.estimators.base import ColumnWeights, Schema, State, StatePart, Takes
 from crossview.estimators.base.held_out import folds_to_fit
+from crossview.estimators.base.stand_ins import stand_ins_of
 from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
 from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.validation import Interval
@@ -123,8 +124,8 @@ class LinearPipeline(PipelineLearner):
         return ViewSum.linear(
             split_by_view(self._state["W"], self._slots.ptr),
             self._state["b"],
-            absent=self._state["absent"],
             view_scores="own" if hasattr(self, "classes_") else "alone",
+            missing=np.pad(self._state["absent"], [(0, 1), (0, 0)]),
         )
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
@@ -135,7 +136,9 @@ class LinearPipeline(PipelineLearner):
         """Return what each view adds; of a regressor the prediction from the view alone."""
         scores, _ = self._scores(rows)
         if not hasattr(self, "classes_"):
-            absent = self._state["absent"]
+            absent, stand_ins = self._state["absent"], stand_ins_of(self)
+            if stand_ins is not None:
+                absent = absent + stand_ins.values[:-1]
             scores += absent.sum(axis=0) - absent
         return scores
 

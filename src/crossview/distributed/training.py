@@ -170,6 +170,8 @@ def train(
         elif task.needs_probabilities or (job.entry.divided and learner.calibration != "none"):
             learner.calibrate(chosen_by.scores, chosen_by.y, chosen_by.weight)
     job.name_columns(encoder)
+    learned = LastRows(scored.X)
+    learned.stand_in(learner, rounds.rows)
     answer = Trained(
         encoder=encoder,
         learner=learner,
@@ -184,7 +186,7 @@ def train(
         class_rows=task.class_rows,
         scored="held-out rows",
         **threshold_of(learner, task),
-        **LastRows(scored.X).about(job.entry, learner, rounds.rows, with_scores=True),
+        **learned.about(job.entry, learner, rounds.rows, with_scores=True),
         row_sketch=rounds.sketch.to_json(),
     )
     answer.warn_of_one_class()

@@ -256,7 +256,7 @@ class Ensemble(NestedLearners):
                     predicted[k, test] = self._predictions(rows)[0]
                 else:
                     ((_, own),) = self._each(rows)
-                    one.held_out[test] = learner._joint_scores(own)
+                    one.held_out[test] = learner._scores_of_rows(own)
             if one.held_out is not None:  # the map depends on the scores alone
                 learner._calibrate_on(one.held_out, y, weight)
                 predicted[k] = self._of_scores(learner, one.held_out)
@@ -274,7 +274,7 @@ class Ensemble(NestedLearners):
         """Return what the members say, (n_members, n_samples, n_blended)."""
         return np.stack(
             [
-                self._within(self._of_scores(one.learner, one.learner._joint_scores(own)))
+                self._within(self._of_scores(one.learner, one.learner._scores_of_rows(own)))
                 for one, own in self._each(rows)
             ]
         )
@@ -283,6 +283,9 @@ class Ensemble(NestedLearners):
         """Return what a member says, kept near the learned targets."""
         return np.clip(said, *self._state["limits"]) if self._limited else said
 
+    def _learn_stand_ins_of(self, rows: Rows, n_rows: int) -> None:
+        """The members have learned them."""
+
     def _portable_scorer(self) -> PortableBlend:
         members = []
         for one in self._members:
@@ -290,7 +293,7 @@ class Ensemble(NestedLearners):
             members.append(
                 Member(
                     one.name,
-                    one.learner._portable_scorer(),
+                    one.learner._portable(),
                     self._place_of_view(one.view),
                     **{name: answer.get(name) for name in SAID},
                 )
@@ -314,7 +317,7 @@ class Ensemble(NestedLearners):
         for w, (one, own) in zip(self._state["weights"], self._each(rows), strict=True):
             place = self._place_of_view(one.view)
             seen = np.full(len(column), True) if place is None else view == place
-            scores = one.learner._joint_scores(own)[row[seen]]
+            scores = one.learner._scores_of_rows(own)[row[seen]]
             without = scores - one.learner._entry_contributions(own)
             found[seen] += w * (
                 self._within(self._of_scores(one.learner, scores))

@@ -157,6 +157,14 @@ class _Pruning:
         return float((p * np.log(p / q)).sum(axis=1).mean())
 
     def _scores(self, scorer: Scorer, rows: _Rows) -> np.ndarray:
+        """Return what `runtime.score` gives for each row."""
+        scores = self._scores_of_kind(scorer, rows)
+        if scorer.missing is None:
+            return scores
+        lacks = ~rows.present
+        return scores + np.column_stack([lacks, lacks.all(axis=1)]) @ scorer.missing
+
+    def _scores_of_kind(self, scorer: Scorer, rows: _Rows) -> np.ndarray:
         if isinstance(scorer, ViewSum) and not any(one.supports for one in scorer.views):
             return _scores_of_sum(scorer, rows)
         if isinstance(scorer, Machine):
@@ -362,8 +370,6 @@ def _scores_of_sum(scorer: ViewSum, rows: _Rows) -> np.ndarray:
             own = own + _cosines(term.cosines, [rows.views[v]])
         total = total + np.where(takes[:, [v]], own, 0.0)
     total = total / np.maximum(n, 1) if scorer.mean else total
-    for v, term in enumerate(scorer.views):
-        total = total + np.where(there[:, [v]], 0.0, term.absent)
     if scorer.cosines is not None:
         total = total + _cosines(scorer.cosines, rows.views)
     if scorer.gaussians is not None:

@@ -415,7 +415,14 @@ function hash(name) {
 
 /* --- from the columns of views to scores --- */
 
-const score = (node, views) => SCORERS[node.kind](node, views);
+function score(node, views) {
+  const scores = SCORERS[node.kind](node, views);
+  if (!node.missing) return scores;
+  const lacking = [...views.keys()].filter((v) => !views[v]);
+  if (lacking.length === views.length) lacking.push(views.length);
+  return scores.map((s, k) => lacking.reduce((total, v) => total + node.missing[v][k], s));
+}
+
 const sum = (values) => values.reduce((a, b) => a + b, 0);
 const zeros = (n) => new Array(n).fill(0);
 
@@ -443,7 +450,7 @@ function sumOfViews(node, views) {
   const [terms, takes] = termsOf(node, views), n = node.mean ? takes.length : 1;
   const scores = node.constant.map((constant, k) => {
     const total = takes.length ? (sum(takes.map((v) => terms[v][k])) + node.shared[k]) / n : 0;
-    return total + sum(views.map((x, v) => (x ? 0 : node.views[v].absent[k]))) + constant;
+    return total + constant;
   });
   if (node.cosines) addCosines(node.cosines, views, scores);
   if (node.gaussians) addGaussians(node.gaussians, views, scores);

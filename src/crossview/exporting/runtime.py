@@ -493,7 +493,12 @@ def _hash(text):
 
 def score(node, views):
     """Return the scores of a row, whose views are mappings of columns to values, or None."""
-    return _SCORERS[node["kind"]](node, views)
+    scores = _SCORERS[node["kind"]](node, views)
+    if "missing" in node:
+        lacking = [v for v, x in enumerate(views) if x is None]
+        for v in lacking + [len(views)] * (len(lacking) == len(views)):
+            scores = [s + a for s, a in zip(scores, node["missing"][v])]
+    return scores
 
 
 def _add(table, x, out):
@@ -530,9 +535,6 @@ def _sum(node, views):
         if takes:
             total = sum(terms[v][k] for v in takes) + node["shared"][k]
             total /= len(takes) if node["mean"] else 1
-        for v, x in enumerate(views):
-            if x is None:
-                total += node["views"][v]["absent"][k]
         scores.append(total + constant)
     if "cosines" in node:
         _add_cosines(node["cosines"], views, scores)

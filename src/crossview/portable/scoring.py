@@ -39,6 +39,17 @@ def split_by_view(values: np.ndarray, ptr: np.ndarray) -> list[Table]:
     return [Table.of(values[lo:hi]) for lo, hi in pairs]
 
 
+@dataclass(kw_only=True)
+class OfRow:
+    """What all scorers have.
+
+    missing (V + 1, K): added to the scores for each view that is missing, and at the end for all
+    of them; None: nothing.
+    """
+
+    missing: np.ndarray | None = None
+
+
 # --- sums over views ----------------------------------------------------------------------------
 
 
@@ -93,20 +104,19 @@ class ViewTerm:
 
     weights: Table  # width K
     intercept: np.ndarray  # (K,)
-    absent: np.ndarray  # (K,): added to the score where the view is missing
     supports: Supports | None = None
     cosines: Cosines | None = None  # of this view, which is view 0
 
 
 @dataclass
-class ViewSum:
+class ViewSum(OfRow):
     """Sum or mean over the views: linear models, and kernels.
 
     The views that take part are those that are not missing; with ``skips_empty`` those that have a
     value, or all that are not missing where none has.  With t_v the terms and n the number of
     views that take part,
 
-        s = (sum_v t_v + shared) / n + sum_{v missing} absent_v + constant + cosines + gaussians,
+        s = (sum_v t_v + shared) / n + constant + cosines + gaussians,
 
     where "/ n" is there with ``mean`` only, and the bracket is 0 where n is 0.
     """
@@ -131,20 +141,15 @@ class ViewSum:
         mean: bool = False,
         skips_empty: bool = False,
         view_scores: str = "own",
-        absent: np.ndarray | None = None,
         constant: np.ndarray | None = None,
+        missing: np.ndarray | None = None,
     ) -> Self:
         """Return a linear model; one row of ``intercepts`` for several views is shared."""
         V, K = len(tables), intercepts.shape[1]
         nothing = np.zeros(K)
         own = len(intercepts) == V
         terms = [
-            ViewTerm(
-                table,
-                intercepts[v] if own else nothing,
-                nothing if absent is None else absent[v],
-            )
-            for v, table in enumerate(tables)
+            ViewTerm(table, intercepts[v] if own else nothing) for v, table in enumerate(tables)
         ]
         return cls(
             views=terms,
@@ -153,6 +158,7 @@ class ViewSum:
             mean=mean,
             skips_empty=skips_empty,
             view_scores=view_scores,
+            missing=missing,
         )
 
 
@@ -169,7 +175,7 @@ class MachinePart:
 
 
 @dataclass
-class Machine:
+class Machine(OfRow):
     """Factorized interactions; factor f of score c is at ``c k + f``.
 
     "products": ``s_c = intercept_c + sum_f sum_groups prod_{p in group} S_p,f``.
@@ -216,7 +222,7 @@ class Statistics:
 
 
 @dataclass
-class Trees:
+class Trees(OfRow):
     """Sums of regression trees.
 
     The features are, in this order, ``coded``, ``numbers`` (the value of a column, 0 if it has
@@ -256,7 +262,7 @@ class Trees:
 
 
 @dataclass
-class Networks:
+class Networks(OfRow):
     """Scores of k networks with two hidden layers of H units each, side by side.
 
     The first layer reads, of each view that is there: ``ramps`` of its numbers, which are
@@ -313,7 +319,7 @@ class Member:
 
 
 @dataclass
-class Stack:
+class Stack(OfRow):
     """Experts that are combined by the mixture, or by stacking if ``stacks``.
 
     An expert whose only view is missing says what the mixture of the others says.  With p_k the
@@ -337,7 +343,7 @@ class Stack:
 
 
 @dataclass
-class Blend:
+class Blend(OfRow):
     """Members that are blended: ``z = intercept + sum_m weights_m L_m``.
 
     For classes L_m are log odds of all classes but the first to the first, of probabilities that

@@ -78,6 +78,11 @@ class LastRows:
         if self.read is not None:
             self.X = self.read.X if encoder is None else encoder.transform(self.read.X)
 
+    def stand_in(self, learner: Any, n_rows: int) -> None:
+        """Let the learner of so many rows learn from these what stands in for missing views."""
+        if self.X is not None:
+            learner.learn_stand_ins(self.X, n_rows)
+
     def see(self, batch: LabeledBatch) -> None:
         """Keep a copy of the last rows of a batch that is not encoded yet, and not the batch."""
         known = np.flatnonzero(has_label(batch.y)) if self.only_labeled else np.arange(len(batch))

@@ -178,6 +178,7 @@ class Passes:
             raise InputError(f"no {rows} to learn from", file=self.source.file)
         name, last = self.about["name"], self.last_rows
         last.encode(self.encoder)
+        last.stand_in(self.learner, self.scored.tally.n_rows)
         kept = diagnose(self.source, self.task, self.learner, self.encoder, last, name, self.scored)
         counts, threshold = self.scored.get_state(), self.task.fixed_threshold
         if self.scored.threshold is not None:

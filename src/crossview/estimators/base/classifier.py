@@ -118,7 +118,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
                     return road.predict()
         if not hasattr(self, "classes_"):
             return None
-        scores = self._joint_scores(self._read_one(x, learn=False))
+        scores = self._scores_of_rows(self._read_one(x, learn=False))
         return self.decide(scores[:, 0] if scores.shape[1] == 1 else scores).tolist()[0]
 
     def score_one(self, x: Any) -> float | dict[Any, float] | None:
@@ -136,7 +136,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
         """
         if not hasattr(self, "classes_"):
             return None
-        scores = self._joint_scores(self._read_one(x, learn=False))[0].tolist()
+        scores = self._scores_of_rows(self._read_one(x, learn=False))[0].tolist()
         return (
             scores[0]
             if len(scores) == 1
@@ -255,7 +255,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
                     return road.probabilities()
         if not hasattr(self, "classes_"):
             return {}
-        p = self.probabilities(self._joint_scores(self._read_one(x, learn=False)))
+        p = self.probabilities(self._scores_of_rows(self._read_one(x, learn=False)))
         return dict(zip(self.classes_.tolist(), p[0].tolist(), strict=True))
 
     @available_if(check_probabilities)
@@ -279,7 +279,7 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
                     return road.answer()
         if not hasattr(self, "classes_"):
             return None, {}
-        scores = self._joint_scores(self._read_one(x, learn=False))
+        scores = self._scores_of_rows(self._read_one(x, learn=False))
         (decided,) = self.decide(scores[:, 0] if scores.shape[1] == 1 else scores).tolist()
         (p,) = self.probabilities(scores).tolist()
         return decided, dict(zip(self.classes_.tolist(), p, strict=True))

@@ -22,11 +22,13 @@ from crossview.batch import (
     read_only,
     rows_at,
     view_of,
+    typed_rows,
 )
 from crossview.errors import InputError, argument
 from crossview.estimators.base.columns import Columns, read_matrix
 from crossview.estimators.base.names import NamedColumns, features_by_view
 from crossview.estimators.base.road import Bound, OneExample, Road
+from crossview.estimators.base.stand_ins import StandIns, sample_of, stand_ins_of
 from crossview.estimators.base.state import LearnedState, Models, Schema, State, StatePart
 from crossview.estimators.parameters import RANGES
 from crossview.estimators.targets import check_class_weight, row_weights
@@ -92,7 +94,7 @@ class ViewLearner(BaseEstimator):
 
     def _parts(self, state: State) -> list[StatePart]:
         """Return the parts of a learned state, on these arrays."""
-        return []
+        return [StandIns(state, self)] if "stand_in" in state else []
 
     def _read_targets(self, y: Any, n_rows: int | None) -> np.ndarray:
         """Return labels, or numbers on the scale that is learned, one per row."""
@@ -103,7 +105,10 @@ class ViewLearner(BaseEstimator):
         raise NotImplementedError
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
-        """Return the scores of the rows, (n_samples, n_scores)."""
+        """Return the scores of the rows, (n_samples, n_scores), without what stands in for views.
+
+        All others ask `_scores_of_rows`.
+        """
         raise NotImplementedError
 
     def _entry_contributions(self, rows: Rows) -> np.ndarray:
@@ -131,6 +136,14 @@ class ViewLearner(BaseEstimator):
             f"{type(self).__name__} has no portable form, so it cannot be exported; train another "
             "model, or predict with crossview"
         )
+
+    def _portable(self) -> Scorer:
+        """Return what `_scores_of_rows` computes, likewise."""
+        scorer, stand_ins = self._portable_scorer(), stand_ins_of(self)
+        if stand_ins is not None and stand_ins.values.any():
+            known = 0.0 if scorer.missing is None else scorer.missing
+            scorer.missing = known + stand_ins.values
+        return scorer
 
     def _portable_answer(self) -> dict[str, Any]:
         """Return what the scores say: fields of `crossview.portable.scoring.Model`."""
@@ -294,12 +307,52 @@ class ViewLearner(BaseEstimator):
         if from_scratch:
             self._forget()
         try:
-            self._fit(as_views(X), y, sample_weight)
+            X = as_views(X)
+            self._fit(X, y, sample_weight)
+            self.learn_stand_ins(X, sample_weight=sample_weight)
         except ValueError:
             if from_scratch:
                 self._forget()
             raise
         return self
+
+    def learn_stand_ins(self, X: Any, n_rows: int | None = None, sample_weight: Any = None) -> Self:
+        """Learn what stands in for the score of a view that a row lacks.
+
+        It is the mean of what the view changes the score by, so that the scores of rows that lack
+        it are about as high.  Each learned row that lacks the view teaches the learner what the
+        score is without it: of what stands in, n such rows leave 50 / (50 + n).  `fit` does this
+        at its end; `crossview.train` also after a stream, and `partial_fit` never.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, data frame or MultiView of shape (n_samples, n_features)
+            Rows that were learned, or like them; 512 of them, at equal distances, are used.
+        n_rows : int, default=None
+            Number of rows that were learned, of which these are a sample.  None: these.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row; those of weight 0 are left out.
+
+        Returns
+        -------
+        self : object
+            The learner.
+        """
+        check_is_fitted(self, "_state")
+        rows = self._read(X, reset=False, as_is=True)
+        n = len(rows.indptr) - 1
+        known = np.arange(n) if sample_weight is None else np.flatnonzero(sample_weight)
+        some = typed_rows(rows_at(rows, known[sample_of(len(known))]))
+        self._learn_stand_ins_of(some, n if n_rows is None else n_rows)
+        return self
+
+    def _learn_stand_ins_of(self, rows: Rows, n_rows: int) -> None:
+        """Learn them for the learner itself; a stack and a blend have those of their learners."""
+
+        def score(rows: Rows, present: np.ndarray | None) -> np.ndarray:
+            return self._joint_scores(rows if present is None else rows_with_views(rows, present))
+
+        StandIns(self._state, self).learn(rows, score, n_rows)
 
     def _warm_starts(self) -> bool:
         """True where `fit` continues from the learned state."""
@@ -391,8 +444,13 @@ class ViewLearner(BaseEstimator):
         rows = self._read(X, reset=False, as_is=True)
         rows = rows if at is None else rows_at(rows, at)
         if self._takes == "any":
-            return self._joint_scores(rows)
-        return by_blocks(rows, self._joint_scores)
+            return self._scores_of_rows(rows)
+        return by_blocks(rows, self._scores_of_rows)
+
+    def _scores_of_rows(self, rows: Rows) -> np.ndarray:
+        """Return the scores of the rows, (n_samples, n_scores)."""
+        scores, stand_ins = self._joint_scores(rows), stand_ins_of(self)
+        return scores if stand_ins is None else scores + stand_ins.of_rows(rows)
 
     def _read_one(self, x: Any, *, learn: bool) -> Rows:
         """Return the row of `learn_one` or `predict_one`; ``learn`` adds its new columns."""
@@ -515,7 +573,7 @@ class ViewLearner(BaseEstimator):
             views=list(slots.names),
             widths=list(slots.widths),
             n_scores=self._n_scores(),
-            scorer=self._portable_scorer(),
+            scorer=self._portable(),
             **self._portable_answer(),
         )
 
@@ -680,7 +738,7 @@ class ViewLearner(BaseEstimator):
         for v in range(V):
             alone = np.zeros((n, V), dtype=np.bool_)
             alone[:, v] = present[:, v]
-            joint = self._joint_scores(only(rows, alone))
+            joint = self._scores_of_rows(only(rows, alone))
             found[present[:, v], v] = self._in_units(joint)[present[:, v]]
         return found
 
@@ -743,7 +801,7 @@ class ViewLearner(BaseEstimator):
             end = at + len(found)
             chosen = np.zeros(len(found), dtype=np.intp)
             if found.shape[1] > 1:
-                predicted = self._predicted_codes(self._joint_scores(part))
+                predicted = self._predicted_codes(self._scores_of_rows(part))
                 chosen = predicted[row[at:end] - positions[0]]
             values[at:end] = found[np.arange(len(found)), chosen]
             at = end

@@ -22,6 +22,7 @@ from crossview.estimators.base.single_rows import (
     forgetting_if,
     learn_between_restarts,
 )
+from crossview.estimators.base.stand_ins import stand_ins_of
 from crossview.estimators.targets import (
     as_classes,
     check_label,
@@ -46,8 +47,11 @@ def pass_over(
     """
     K = learner._n_scores()
     scores = np.zeros((len(rows.indptr) - 1, K))
+    stand_ins = stand_ins_of(learner)
+    added = 0.0 if stand_ins is None else stand_ins.pass_over(rows, order, weight)
     if has_types(rows) or learner._takes == "any":
-        return scores, int(learner._learn(*_for_learning(rows, order, y, weight, scores)))
+        wrong = int(learner._learn(*_for_learning(rows, order, y, weight, scores)))
+        return scores + added, wrong
     nonfinite_row = -1
     for here, part in typed_blocks(rows, order):
         found = np.zeros((len(here), K))
@@ -55,7 +59,7 @@ def pass_over(
         wrong = learner._learn(*_for_learning(*given))
         scores[here] = found
         nonfinite_row = nonfinite_row if wrong < 0 else int(here[wrong])
-    return scores, nonfinite_row
+    return scores + added, nonfinite_row
 
 
 def _for_learning(

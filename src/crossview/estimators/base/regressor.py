@@ -82,7 +82,7 @@ class ViewRegressor(RegressorMixin, ViewLearner):
                     return road.predict()
         if not hasattr(self, "_state"):
             return None
-        score = self._joint_scores(self._read_one(x, learn=False))[0]
+        score = self._scores_of_rows(self._read_one(x, learn=False))[0]
         return float(self._as_targets(self._in_units(score))[0])
 
     def _read_targets(self, y: Any, n_rows: int | None) -> np.ndarray:

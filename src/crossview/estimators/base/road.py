@@ -86,6 +86,8 @@ class Road:
         self.score: Bound | None = learner._bind_scoring(self.row, self.scores)
         # binding may have given the state another form
         self._arrays = _arrays(self._states)
+        # a row that lacks a view goes the way of tables, which add what stands in for it
+        self._needs_all = any("stand_in" in state for state in self._states)
         self._keys: dict[Any, _Named] = {}
         self._every = list(range(min(learner._slots.n_columns, MOST)))
 
@@ -147,6 +149,8 @@ class Road:
         return self._fill(self._every, x, [True] * columns.layout.n_views)
 
     def _fill(self, columns: list[int], values: Any, present: list[bool]) -> bool:
+        if self._needs_all and not all(present):
+            return False
         if self.row.fill(columns, values, present):
             return True
         if len(columns) <= MOST // 2:  # the next road is for longer rows

@@ -235,18 +235,16 @@ class FeatureWeights(KernelModel):
         W, bias = self.state["W"], scales[:, None] * self.constant * self.state["bias"]
         if self.learner.approximation is None:
             W = np.repeat(scales, self.slots.widths)[:, None] * W
-            return [
-                ViewTerm(table, bias[v], nothing) for v, table in enumerate(split_by_view(W, ptr))
-            ]
+            return [ViewTerm(table, bias[v]) for v, table in enumerate(split_by_view(W, ptr))]
         terms, at = [], 0
         for v in range(self.slots.n_views):
             if f"shift{v}" not in self.state:  # no rows so far
-                terms.append(ViewTerm(Table.of(np.zeros((0, self.n_scores))), nothing, nothing))
+                terms.append(ViewTerm(Table.of(np.zeros((0, self.n_scores))), nothing))
                 continue
             maps, shift = self.state[f"map{v}"], self.state[f"shift{v}"]
             weights = scales[v] * W[at : at + len(shift)]
             at += len(shift)
-            term = ViewTerm(Table.of(np.zeros((0, self.n_scores))), bias[v], nothing)
+            term = ViewTerm(Table.of(np.zeros((0, self.n_scores))), bias[v])
             if self.learner.approximation == "fourier":
                 phi = np.sqrt(2.0 / len(shift)) * weights
                 term.cosines = Cosines([0], [Table.of(maps)], shift, phi)

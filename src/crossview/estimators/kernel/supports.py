@@ -168,7 +168,7 @@ class SupportVectors(KernelModel):
             cuts = self.state[f"indptr{v}"][1:-1].astype(np.int64)
             columns = np.split(indices - int(self.slots.ptr[v]), cuts)
             beta = self.state[f"beta{v}"]
-            term = ViewTerm(Table.of(np.zeros((0, self.n_scores))), nothing, nothing)
+            term = ViewTerm(Table.of(np.zeros((0, self.n_scores))), nothing)
             if beta.shape[1]:
                 gamma = float(self.state["gamma"][v])
                 term.supports = Supports(

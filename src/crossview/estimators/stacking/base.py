@@ -347,6 +347,9 @@ class Stacking(NestedLearners):
             self._experts.said = None
         return out
 
+    def _learn_stand_ins_of(self, rows: Rows, n_rows: int) -> None:
+        self._experts.learn_stand_ins(rows, n_rows)
+
     def _portable_scorer(self) -> PortableStack:
         state, K, C = self._state, len(self._experts), self._n_scores()
         members = []
@@ -354,7 +357,7 @@ class Stacking(NestedLearners):
             calibrated = None
             if self._calibrates:
                 calibrated = portable_calibration(state["calibrations"][k], C)
-            view, scorer = self._place_of_view(expert.view), expert.learner._portable_scorer()
+            view, scorer = self._place_of_view(expert.view), expert.learner._portable()
             members.append(Member(expert.name, scorer, view, calibration=calibrated))
         task = "numbers"
         if self._calibrates:

@@ -77,10 +77,15 @@ class Experts(list[Expert]):
         """Return the scores of the experts, (n, K, n_scores); NaN where the view is missing."""
         found = np.empty((len(rows.indptr) - 1, len(self), n_scores))
         for k, (learner, own, missing) in enumerate(self._with_rows(rows)):
-            found[:, k] = learner._joint_scores(own)
+            found[:, k] = learner._scores_of_rows(own)
             if missing is not None:
                 found[missing, k] = np.nan
         return found
+
+    def learn_stand_ins(self, rows: Rows, n_rows: int) -> None:
+        """Let each expert learn what stands in for views that a row lacks."""
+        for learner, own, _ in self._with_rows(rows):
+            learner._learn_stand_ins_of(own, n_rows)
 
     def contributions(self, rows: Rows, n_scores: int) -> np.ndarray:
         """Return what each entry contributes to the scores, (n_entries, K, n_scores).

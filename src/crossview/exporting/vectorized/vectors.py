@@ -499,6 +499,22 @@ class _Lowering:
     # --- scorers ------------------------------------------------------------------------------
 
     def _score(self, scorer: Scorer, views: Sequence[_View | None]) -> Vector:
+        """Return the scores, with what stands in for missing views."""
+        ops, total = self.ops, self._score_of_kind(scorer, views)
+        if scorer.missing is None:
+            return total
+        *each, of_none = scorer.missing
+        for x, added in zip(views, each, strict=True):
+            if added.any():
+                own = ops.constant(added)
+                total = ops.add(total, own if x is None else ops.where(x.present, self.zero, own))
+        if of_none.any():
+            there, own = [x.present for x in views if x is not None], ops.constant(of_none)
+            is_there = ops.either(*there) if there else None
+            total = ops.add(total, own if is_there is None else ops.where(is_there, self.zero, own))
+        return total
+
+    def _score_of_kind(self, scorer: Scorer, views: Sequence[_View | None]) -> Vector:
         """Return the scores; a view that is None is missing in every row."""
         if isinstance(scorer, ViewSum):
             return self._sum(scorer, views)
@@ -576,11 +592,6 @@ class _Lowering:
             total = ops.add(total, ops.where(some, ops.constant(node.shared), self.zero))
         if node.mean:
             total = ops.div(total, n)
-        for v, x in enumerate(views):
-            absent = ops.constant(node.views[v].absent)
-            if not node.views[v].absent.any():
-                continue
-            total = ops.add(total, absent if x is None else ops.where(x.present, self.zero, absent))
         total = ops.add(total, ops.constant(node.constant))
         if node.cosines is not None:
             total = ops.add(total, self._cosines(node.cosines, views))
