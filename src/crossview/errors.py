@@ -150,6 +150,10 @@ class GuessWarning(UserWarning):
     """
 
 
+class NumbersAsTextWarning(GuessWarning):
+    """Warning that numbers, which are written as text, are learned as categories."""
+
+
 class FirstDownloadWarning(UserWarning):
     """Warning that a file was downloaded whose checksum nobody knew, and what it is."""
 

@@ -250,6 +250,7 @@ class LabeledSource:
         shared = views if per is None else without_ignored(views, [per], used.column_names)
         declared = {**encoder.get_params(), "date": date}
         found = recognized(table, names, shared, declared, recognize)
+        found.warn()
         self._use(table, encoder.set_params(**found.added_to(declared)).fit(used))
 
     def _use(self, table: Source, encoder: ViewEncoder) -> None:

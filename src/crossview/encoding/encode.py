@@ -376,6 +376,7 @@ class ViewEncoder(ViewTransformer):
             if unsaid:  # the values say it
                 rows = Source(MemorySource(table), batch_rows=max(1, table.num_rows))
                 found = recognized(rows, own, views, declared, unsaid)
+                found.warn()
                 if not whole:
                     sure = {name: one for name, one in found.dates.items() if one.other is None}
                     found = found._replace(dates=sure)
