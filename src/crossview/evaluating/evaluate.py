@@ -29,6 +29,7 @@ from crossview.evaluating.spec import (
 )
 from crossview.evaluating.windows import ByRows, ByTime, find_windows
 from crossview.scoring.diagnostics import Diagnostics, expert_weights
+from crossview.scoring.drift import Drift
 from crossview.scoring.models.fitted_model import ModelRows
 from crossview.scoring.problems import Problem
 from crossview.scoring.specification import Scoring
@@ -208,7 +209,7 @@ def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Ev
         else "log loss"
         if spec.with_probabilities
         else "hinge loss",
-        drift=[] if counts.drift is None else counts.drift.drifts(missing),
+        drift=_drifts(counts, missing, rows.null_columns),
         learned=fitted.learned_share(counts.learned),
         groups="groups" if isinstance(spec.groups, np.ndarray) else spec.groups,
         diagnostics=_diagnostics(spec, counts),
@@ -216,6 +217,12 @@ def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Ev
     for line in answer.learned_rows:
         warnings.warn(line, LearnedRowsWarning, stacklevel=3)
     return answer
+
+
+def _drifts(counts: Counts, views: list[str], columns: list[str]) -> list[Drift]:
+    """The drift of views and columns, but of those that the rows have not."""
+    found = [] if counts.drift is None else counts.drift.drifts(views)
+    return found + ([] if counts.columns is None else counts.columns.drifts(views, columns))
 
 
 def _trained_value(info: Mapping[str, Any], task: Problem) -> float | None:

@@ -213,7 +213,10 @@ class Passes:
             class_rows=tally.confusion.sum(axis=1).tolist() if classes else None,
             predicted_rows=_predicted_rows(self, tuned) if classes else None,
             **threshold_of(self.learner, self.task),
-            **last.about(self.entry, self.learner, known, epochs == 1 and not by_heart, before),
+            **last.about(
+                *(self.entry, self.learner, known, epochs == 1 and not by_heart, before),
+                encoder=self.encoder,
+            ),
             row_sketch=self.sketch.to_json(),
             earlier=earlier,
             diagnostics=kept,
