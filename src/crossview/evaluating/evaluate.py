@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from crossview.data.joining.views_as_table import label_of_model, open_views
-from crossview.errors import InputError, LearnedRowsWarning, check_kind
+from crossview.errors import InputError, LearnedRowsWarning, NoRowsError, check_kind
 from crossview.evaluating.counting import Counts, RowCounter
 from crossview.evaluating.evaluation import (
     Evaluation,
@@ -172,8 +172,8 @@ def _dividing_windows(rows: Any, time: str | None, window: Any) -> ByRows | ByTi
 
 def nothing_to_evaluate(skipped: int, file: str | None) -> InputError:
     """Return the error for rows none of which has a label; ``skipped`` says how many there are."""
-    what = "row has a label" if skipped else "row is there"
-    return InputError(f"no {what}, so there is nothing to evaluate", file=file)
+    what, kind = ("row has a label", InputError) if skipped else ("row is there", NoRowsError)
+    return kind(f"no {what}, so there is nothing to evaluate", file=file)
 
 
 def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Evaluation:
