@@ -121,7 +121,15 @@ def in_file(file: str | os.PathLike[str] | None) -> Iterator[None]:
     except InputError as error:
         if file is None or error.file is not None:
             raise
-        raise InputError(error.message, file=str(file)) from None
+        raise type(error)(error.message, file=str(file)) from None
+
+
+class NoRowsError(InputError):
+    """A source has no rows, so that there is nothing to learn, to evaluate or to predict."""
+
+
+# the exit status of a command then
+NO_ROWS = 3
 
 
 class DivergedError(InputError):
@@ -148,6 +156,10 @@ class GuessWarning(UserWarning):
     The encoding or decimal point of a text file, whether labels are classes or numbers, and which
     of them are one class.
     """
+
+
+class NumbersAsTextWarning(GuessWarning):
+    """Warning that numbers, which are written as text, are learned as categories."""
 
 
 class FirstDownloadWarning(UserWarning):

@@ -68,7 +68,6 @@ NAN = "NaN is not a missing value: write null (fill_nan(None) in polars), or an 
         (["compare", "bc.parquet", "--label", "diagnosis", *AT_K, "500"], "needs 500 rows, and"),
         ([*BC, "--model", "fm", *NUMBER, *AT_K, "5"], "metric 'precision_at_k' is about classes"),
         (["train", "one.csv", *TRAIN], "one class, 'p'"),
-        (["train", "names.csv", *TRAIN], "no row is there to learn from"),
         (["train", "none.csv", *KECO], "column 'l': the label is empty in every row"),
         (["train", "none.csv", *KECO, "--classes", "p,q"], "no row has a label to learn"),
         (["train", "none.csv", *KECO, *STREAM, "--classes", "p,q"], "no row has a label to learn"),
@@ -196,6 +195,39 @@ def test_what_is_wrong_is_one_line_and_leaves_nothing(argv, message, here, capsy
     assert message in err[0]
     assert list(Path("out").iterdir()) == []
     assert not any(path.name.startswith(".") for path in here.iterdir())
+
+
+@pytest.mark.parametrize("source", ["none.csv", "none.parquet", "folder", "FROM 'none.csv'"])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["train", "--label", "diagnosis", "-o", "out/m.safetensors"],
+        ["train", "--label", "diagnosis", "--model", "logistic-regression", "-o", "out/m.st"],
+        ["train", "--label", "mean__area", "--task", "regression", "-o", "out/m.safetensors"],
+        ["train", "--label", "diagnosis", "--time", "mean__area", "-o", "out/m.safetensors"],
+        ["compare", "--label", "diagnosis"],
+        ["evaluate", "--label", "diagnosis"],
+        ["evaluate", "--label", "diagnosis", "--time", "mean__area"],
+        ["predict"],
+    ],
+    ids=" ".join,
+)
+def test_a_source_without_rows_has_a_status_of_its_own(argv, source, here, capsys):
+    Path("out").mkdir()
+    Path("folder").mkdir()
+    table = pq.read_table("bc.parquet").slice(0, 0)
+    pq.write_table(table, "none.parquet")
+    Path("none.csv").write_text(",".join(table.column_names) + "\n")
+    command, *rest = argv
+    model = ["m.safetensors"] if command in ("predict", "evaluate") else []
+    status, out, err = run(capsys, command, *model, source, *rest)
+    assert status == 3
+    assert len(err) == 1
+    assert source.startswith("FROM") or f" {source}: " in err[0]
+    written = command == "predict" and source != "folder"
+    assert [bool(line) for line in out] == [True] * written
+    assert written or err[0].startswith("crossview: error: ")
+    assert list(Path("out").iterdir()) == []
 
 
 def test_an_old_output_survives_a_failure(here, capsys):

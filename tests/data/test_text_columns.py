@@ -1,5 +1,8 @@
 """Which strings are text, and the words, characters and shape that views have of it."""
 
+import re
+import warnings
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -8,7 +11,7 @@ from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import crossview
-from crossview import GuessWarning, InputError, ViewEncoder
+from crossview import GuessWarning, InputError, ViewEncoder, train
 from crossview.data.labeled_source import code_texts, encode_parts, open_labeled
 
 RNG = np.random.default_rng(0)
@@ -281,3 +284,38 @@ def test_sentences_that_a_stream_learns_as_categories_are_said(rows):
     assert len(said) == 1
     learn(ViewEncoder(categorical=["m__note"]))
     learn(ViewEncoder(text=()))
+
+
+COMMAS = [f"{i % 7},{i % 10}" for i in range(100)]
+LEARNERS = {
+    "fit": lambda table: ViewEncoder().fit(table),
+    "partial_fit": lambda table: [
+        ViewEncoder().partial_fit(table),
+        (few := ViewEncoder()).partial_fit(table[:10]),
+        few.partial_fit(table[10:]),
+    ],
+    "train": lambda table: train(table.assign(y=[0, 1] * 50), "y", model="arow"),
+}
+
+
+@pytest.mark.parametrize("learn", LEARNERS.values(), ids=LEARNERS)
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        (COMMAS, "0,0"),
+        (["n/a", *COMMAS[1:80], "0.5", *["n/a"] * 19], "1,1"),
+        (["$ 5"] * 100, r"\$ 5"),
+        ([*COMMAS[:70], *["red"] * 30], None),
+        ([str(i) for i in range(100)], None),  # codes
+        (["0.5", *["012"] * 99], None),
+    ],
+)
+def test_numbers_that_are_text_are_said_where_they_are_learned(learn, values, shown):
+    table = pd.DataFrame({"price": values, "age": np.arange(100.0)})
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", GuessWarning)
+        learn(table)
+    lines = {str(one.message) for one in said if "look like numbers" in str(one.message)}
+    assert len(lines) == (shown is not None)
+    for line in lines:
+        assert re.search(f"'price' is learned as a category.*such as '{shown}'", line)

@@ -1,5 +1,8 @@
 """Whether views of new rows are distributed as in training: no false alarm, and the right name."""
 
+import re
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +12,7 @@ import crossview
 from crossview import InputError, MultiView
 from crossview.scoring import drift
 from crossview.scoring.drift import (
+    Drift,
     DriftCounter,
     drift_warnings,
     find_parts,
@@ -113,6 +117,57 @@ def test_scores_of_rows_that_are_not_known_by_heart_are_compared():
     assert drift_warnings(crossview.evaluate(trained, draw_table(1000)).drift) == []
     (line,) = drift_warnings(crossview.evaluate(trained, draw_table(1000, shift=1.5)).drift)
     assert "its scores moved" in line
+
+
+COLUMNS = {
+    "null": (lambda t: t.assign(a__x=np.nan), "column 'a__x' .*100% of its rows are null, in tr"),
+    "new ids": (lambda t: t.assign(b__id="u" + t.b__id), "'b__id' .*100% of its values are new to"),
+    "days": (
+        lambda t: t.assign(b__at=t.b__at.dt.floor("D")),
+        "'b__at' .*100% of its times are mid",
+    ),
+    "no view": (lambda t: t.drop(columns=["b__id", "b__at", "b__session"]), None),
+    "as before": (lambda t: t, None),
+}
+
+
+@pytest.mark.parametrize("change", COLUMNS)
+@pytest.mark.parametrize("model", ["arow", "logistic-regression"])
+def test_columns_that_are_null_or_have_new_values_are_said(change, model, tmp_path):
+    rng = np.random.default_rng(0)
+
+    def draw_table(n, first):
+        x, noise = rng.normal(size=(2, n))
+        at = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 10**7, n), "s")
+        table = pd.DataFrame({"a__x": x, "a__z": rng.normal(size=n), "b__at": at, "y": x > noise})
+        table["b__id"] = rng.integers(0, 50, n).astype(str)
+        table["b__session"] = [f"s{first + i}" for i in range(n)]  # always new
+        return table
+
+    file = str(tmp_path / "m.cv")
+    crossview.train(draw_table(2000, 0), "y", model=model, output=file)
+    changed, expected = COLUMNS[change]
+    table = changed(draw_table(200, 2000))
+    found = crossview.evaluate(file, table, views=False)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        crossview.predict(file, table)
+    for given in (found.warnings, [str(one.message) for one in said]):
+        lines = [line for line in given if line.startswith("column")]
+        assert len(lines) == (expected is not None)
+        assert not lines or re.search(expected, lines[0])
+    kinds = {(one["column"], one["what"]) for one in found.to_dict()["drift"]}
+    own = {("b__id", "missing"), ("b__id", "unknown"), ("b__at", "midnight")}
+    assert own & kinds == (set() if change == "no view" else own)
+
+
+def test_many_columns_that_changed_are_named_in_one_line():
+    moved = [Drift("a", "missing", 9.0, 0.25, 0.0, 1.0, 99, column=f"c{i}") for i in range(8)]
+    lines = drift_warnings(moved)
+    assert len(lines) == 6
+    assert lines[-1] == "3 more columns are not as in training: c5, c6, c7"
+    whole = Drift("a", "missing", 9.0, 0.25, 0.0, 1.0, 99)
+    assert len(drift_warnings([whole, *moved])) == 1
 
 
 @pytest.mark.parametrize("in_order", [None, True])

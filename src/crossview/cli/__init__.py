@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from crossview.cli.loading import as_process
 from crossview.cli.words import never_fail_to_print
-from crossview.errors import InputError, cannot_import, spell_arguments
+from crossview.errors import NO_ROWS, InputError, NoRowsError, cannot_import, spell_arguments
 from crossview.lazily import load_without_rarely_used
 from crossview.saving.files import naming
 
@@ -119,7 +119,7 @@ def _run(command: Any, argv: Sequence[str] | None) -> int:
             print("crossview: terminated", file=sys.stderr)
         return 128 + error.args[0]
     except InputError as error:
-        return _refuse(str(error))
+        return _refuse(str(error), NO_ROWS if isinstance(error, NoRowsError) else 2)
     except ModuleNotFoundError as error:
         if str(error.name).startswith("crossview"):
             raise
@@ -198,6 +198,6 @@ def _interrupted() -> int:
     return 130
 
 
-def _refuse(message: str) -> int:
+def _refuse(message: str, status: int = 2) -> int:
     print(f"crossview: error: {' '.join(message.split())}", file=sys.stderr)
-    return 2
+    return status

@@ -39,7 +39,7 @@ from crossview.encoding.view_columns import (
     plan_columns,
     without_ignored,
 )
-from crossview.errors import GuessWarning, InputError, closest_names
+from crossview.errors import GuessWarning, InputError, NumbersAsTextWarning, closest_names
 from crossview.readers.duck import named_files
 from crossview.readers.encodings import MOST_MAGIC, compression
 from crossview.readers.find import find_format, find_reader, is_query
@@ -369,6 +369,7 @@ def warn(rows: Opened, task: str, *, leaks: bool = False) -> None:
     description = describing.describe_head(table, columns.label, weight=rows.weight, **options)
     for warning in description.warnings:
         say(f"warning: {warning}")
+    warnings.simplefilter("ignore", NumbersAsTextWarning)  # it is said
 
 
 def _say_kinds(table: Source, rows: Opened) -> dict[str, list[str]]:

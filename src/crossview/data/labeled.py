@@ -42,7 +42,7 @@ from crossview.encoding.table_columns import RECOGNIZED, predictors, recognized,
 from crossview.encoding.view_columns import split_form, without_ignored
 from crossview.encoding.view_reader import ViewReader
 from crossview.encoding.view_scaler import ViewScaler
-from crossview.errors import InputError, argument
+from crossview.errors import InputError, NoRowsError, argument
 from crossview.labels import as_labels, has_label, rows_per_class
 from crossview.readers.prefetch import prefetch
 from crossview.readers.source import ROWS_OF_COLUMNS, ROWS_OF_VIEWS, Batch, Source, take_rows
@@ -250,6 +250,7 @@ class LabeledSource:
         shared = views if per is None else without_ignored(views, [per], used.column_names)
         declared = {**encoder.get_params(), "date": date}
         found = recognized(table, names, shared, declared, recognize)
+        found.warn()
         self._use(table, encoder.set_params(**found.added_to(declared)).fit(used))
 
     def _use(self, table: Source, encoder: ViewEncoder) -> None:
@@ -313,7 +314,9 @@ class LabeledSource:
                 raise InputError(f"the label is missing; {missing_label()}", file=file, row=row)
             self.some_unlabeled = unlabeled is not None
         n_rows = sum(counts.values())
-        found = check_classes(counts, self._label, unlabeled=self.some_unlabeled, n_rows=n_rows)
+        found = check_classes(
+            counts, self._label, unlabeled=self.some_unlabeled, n_rows=n_rows, file=self.file
+        )
         return found, rows_per_class(found, counts)
 
     def _targets(self) -> Iterator[Any]:
@@ -544,7 +547,7 @@ class LabeledSource:
                     check.check_rows(part.X)
             parts.append(part)
         if not parts:
-            raise InputError("there are no rows to learn from", file=self.file)
+            raise NoRowsError("no row is there to learn from", file=self.file)
         rows = LabeledBatch.join(parts)
         if self.has_columns:
             release_unused()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from crossview.catalog.learners import LEARNERS
-from crossview.errors import GuessWarning, InputError, argument, some_names
+from crossview.errors import GuessWarning, InputError, NoRowsError, argument, some_names
 from crossview.labels import MAX_WEIGHT, SpelledLabels, has_label, known_labels
 from crossview.readers.source import Batch, Source
 from crossview.tables.arrow import codes_of, is_number, labels_as, numbers_of, type_of_values
@@ -57,7 +57,7 @@ def with_row_location(batch: Located) -> Iterator[None]:
         if error.row is None or error.file is not None:
             raise
         file, row = batch.location(error.row)
-        raise InputError(error.message, file=file, row=row, column=error.column) from None
+        raise type(error)(error.message, file=file, row=row, column=error.column) from None
 
 
 def with_label(
@@ -107,11 +107,17 @@ def read_classes(y: Any, *, unlabeled: bool = False) -> tuple[np.ndarray, np.nda
 
 
 def check_classes(
-    classes: Iterable[Any], label: str | None, *, unlabeled: bool = False, n_rows: int = 0
+    classes: Iterable[Any],
+    label: str | None,
+    *,
+    unlabeled: bool = False,
+    n_rows: int = 0,
+    file: str | None = None,
 ) -> np.ndarray:
     """Return two or more sorted labels that are text, whole numbers or booleans.
 
-    ``n_rows`` have a label, if that is known: not each one of its own.
+    ``n_rows`` have a label, if that is known: not each one of its own.  An error for no rows names
+    the ``file``.
     """
     found = sorted(set(classes))
     for value in found:
@@ -141,7 +147,7 @@ def check_classes(
             )
     if len(found) < 2:
         if not (found or unlabeled):
-            raise InputError("no row is there to learn from; the source has columns only")
+            raise NoRowsError("no row is there to learn from", file=file)
         what = f"has one class, {found[0]!r}" if found else "is empty in every row"
         more = ", and unlabeled rows" if found and unlabeled else ""
         raise InputError(f"the label {what}{more}; a classifier needs two or more", column=label)
@@ -428,6 +434,8 @@ def format_of_times(table: Source, name: str, *, given: bool = True) -> str:
     if given:
         how = f"give the format, as in {argument(date=f'{name}=%d/%m/%Y')}, or {how}"
     if found is None:
+        if next(iter(table.select([name])), None) is None:
+            raise NoRowsError("no row is there; the source has columns only", file=table.file)
         raise InputError(f"holds text that is not a date in every row; {how}", column=name)
     if found.other is not None:
         words = f"its dates may be {found.format} or {found.other}"

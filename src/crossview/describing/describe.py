@@ -22,7 +22,6 @@ from crossview.data.row_columns import (
     with_row_location,
 )
 from crossview.data.summaries.columns import (
-    AMOUNT,
     GROUPED,
     MOST_DISTINCT,
     Target,
@@ -49,6 +48,7 @@ from crossview.readers.source import Batch, Source, open_source
 from crossview.tables.arrow import type_of_values
 from crossview.tables.columns import LARGEST, about_unusable, match_names
 from crossview.tables.dates import DateFormat, covering_formats, find_formats, month_format
+from crossview.tables.text import AMOUNT, MANY_NUMBERS
 from crossview.views import ALL, about_unused, check_rows
 
 if TYPE_CHECKING:
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 ROWS_OF_HEAD = 10_000
 MOST_COLUMNS_OF_HEAD = 2000
 # shares of the rows, or of the values that are not missing
-MANY_NUMBERS = 0.8
 NEARLY_ALL = 0.95
 # rows from which on a share says something
 FEW_ROWS = 20

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from crossview.encoding.description import Box, boxes_of_views, describe_encoder
 from crossview.encoding.hashing import split_name
 from crossview.encoding.personal.personal_view import MORE_BITS, MOST_BITS, PERSONAL, PersonalView
-from crossview.encoding.plan import Plan
+from crossview.encoding.plan import Plan, Watched
 from crossview.encoding.rows.one_row import SingleRows, array_of_cell, first_row
 from crossview.encoding.rows.row_encoder import RowEncoder
 from crossview.encoding.statistics import LAST_PLACED
@@ -376,6 +376,7 @@ class ViewEncoder(ViewTransformer):
             if unsaid:  # the values say it
                 rows = Source(MemorySource(table), batch_rows=max(1, table.num_rows))
                 found = recognized(rows, own, views, declared, unsaid)
+                found.warn()
                 if not whole:
                     sure = {name: one for name, one in found.dates.items() if one.other is None}
                     found = found._replace(dates=sure)
@@ -556,6 +557,65 @@ class ViewEncoder(ViewTransformer):
         """
         check_is_fitted(self, "layout_")
         return self._rows.hash_rows(self._table(X))
+
+    def watched_columns(self) -> list[Watched]:
+        """Return the columns that `count_columns` counts."""
+        check_is_fitted(self, "layout_")
+        return self._rows.plan.watched()
+
+    def count_columns(self, X: Any, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return in how many rows each column is missing, and has a value that is rare.
+
+        Rare are a category that was not learned, as far as names are stored, and a time at
+        midnight.
+
+        Parameters
+        ----------
+        X : Arrow table
+            The columns that were fitted.
+        rows : ndarray of int, default=None
+            The rows to count; None: all.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_watched_columns, 2)
+            Numbers of rows.
+        """
+        check_is_fitted(self, "layout_")
+        return self._rows.count_columns(X, rows)
+
+    def shares_of_rare(self, counts: np.ndarray, n_rows: int, n_learned: int) -> list[float | None]:
+        """Return about which share of the values of new rows is rare in each column, at most.
+
+        It is that of learned rows, and of categories the number of their names by that of values.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_watched_columns, 2)
+            Of some learned rows, from `count_columns`.
+        n_rows, n_learned : int
+            Number of these rows, and of all that were learned.
+
+        Returns
+        -------
+        shares : list of float or None
+            None where it is not known.
+        """
+        shares: list[float | None] = []
+        for column, (missing, rare) in zip(self.watched_columns(), counts.tolist(), strict=True):
+            if (
+                not column.rare
+                or missing == n_rows
+                or (column.rare, self.remember_names) == ("unknown", 0)
+            ):
+                shares.append(None)
+                continue
+            share = rare / (n_rows - missing)
+            if column.rare == "unknown":
+                n_named = self._rows.slots.n_named(self._rows.plan.hashed[column.at])
+                share += n_named / (n_learned * (1.0 - missing / n_rows))
+            shares.append(min(share, 1.0))
+        return shares
 
     # --- single rows -----------------------------------------------------------------------
 

@@ -58,15 +58,19 @@ class _Unnamed(NamedTuple):
 
 @dataclass
 class _Table:
-    """A dictionary, what its values become, and which of them rows had that were learned."""
+    """A dictionary, what its values become, and which of them rows had that were learned.
+
+    Of categories it has the fingerprints of their names, too.
+    """
 
     dictionary: pa.Array
     content: Any
     learned: np.ndarray
+    prints: np.ndarray | None
 
     def unlearned(self) -> _Table:
         """Return the same, as if no row had been learned."""
-        return _Table(self.dictionary, self.content, _none_of(self.dictionary))
+        return _Table(self.dictionary, self.content, _none_of(self.dictionary), self.prints)
 
 
 def _none_of(dictionary: pa.Array) -> np.ndarray:
@@ -132,9 +136,7 @@ class SlotTables:
             if table is None or not same_strings(table.dictionary, one.dictionary):
                 self._check_truths(column, one.dictionary)
                 words = self._hash(column, one.dictionary)
-                content = self._content(column, words)
-                table = _Table(one.dictionary, content, _none_of(one.dictionary))
-                self._tables[column] = table
+                table = self._table_of(column, one.dictionary, words)
             contents.append(table.content)
             if learn and self.remember_names and not table.learned.all():
                 without_name = self._compare(column, one.codes, table, words)
@@ -143,6 +145,27 @@ class SlotTables:
         for view, found in unnamed.items():
             self._name(view, found)
         return contents
+
+    def _table_of(self, column: Column, dictionary: pa.Array, words: _Words) -> _Table:
+        """Keep what the values of a dictionary become, in place of those before."""
+        prints = words.prints if column.kind == "categorical" else None
+        content = self._content(column, words)
+        table = _Table(dictionary, content, _none_of(dictionary), prints)
+        self._tables[column] = table
+        return table
+
+    def learned(self, column: Column, coded: Coded) -> np.ndarray:
+        """Return which categories are the name of their slot; the last one stands for null."""
+        table = self._tables.get(column)
+        if table is None or not same_strings(table.dictionary, coded.dictionary):
+            words = self._hash(column, coded.dictionary)
+            table = self._table_of(column, coded.dictionary, words)
+        return np.append(self._prints[column.view][table.content[:-1]] == table.prints, True)
+
+    def n_named(self, column: Column) -> int:
+        """Return how many slots have the name of a category of a column."""
+        prefix = prefix_of(column)
+        return sum(name.startswith(prefix) for name in self.names[column.view].values())
 
     def _check_truths(self, column: Column, dictionary: pa.Array) -> None:
         """Raise for true and false in a column that had yes and no, or such, when learned."""

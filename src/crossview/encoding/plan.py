@@ -50,6 +50,19 @@ class Number(NamedTuple):
         return self.column if self.of_date else self.name
 
 
+class Watched(NamedTuple):
+    """A column of the table whose values are counted, and what there may be few of in training.
+
+    ``rare`` is "unknown", of a category that was not learned, "midnight", of a time without time
+    of day, or nothing; ``at`` is the place of its codes, or of its numbers.
+    """
+
+    name: str
+    view: str
+    rare: str
+    at: int
+
+
 def numbers_of_column(column: Column) -> list[Number]:
     """Return the numbers that a column becomes."""
     if column.is_number:
@@ -93,6 +106,18 @@ class Plan:
         self.unused = self._unused()
         self._recent: tuple[Any, Batch] | None = None
         self.shapes: dict[str, tuple[pa.Array, np.ndarray]] = {}  # texts of a column, and theirs
+
+    def watched(self) -> list[Watched]:
+        """Return the columns of the table, each once, and where their values are."""
+        firsts = {(n.view, n.column): i for i, n in reversed([*enumerate(self.numbers)])}
+        places = {(c.view, c.name): i for i, c in enumerate(self.hashed)}
+        rare = {"categorical": "unknown", "date": "midnight"}
+        found: dict[str, Watched] = {}
+        for c in self.columns:
+            at = (places if c.kind == "categorical" else firsts).get((c.view, c.name), -1)
+            if c is not self.user and c.name not in found:
+                found[c.name] = Watched(c.name, c.view, rare.get(c.kind, ""), at)
+        return list(found.values())
 
     def _unused(self) -> np.ndarray | None:
         """The columns of the output that no row has."""

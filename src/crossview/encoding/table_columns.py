@@ -21,6 +21,7 @@ from crossview.readers.source import Source
 from crossview.tables.columns import kind_of, listed, match_names, matching
 from crossview.tables.dates import DateFormat, split_format
 from crossview.tables.sparse import sparse_of_views
+from crossview.tables.text import warn_of_number
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,11 +130,13 @@ class Recognized(NamedTuple):
     dates: strings that are dates in every row.
     texts: strings that are sentences.
     sparse: numbers that are mostly 0, of views that have many of them.
+    numbers: categories whose values look like numbers, and such a value; they stay categories.
     """
 
     dates: dict[str, DateFormat]
     texts: list[str]
     sparse: list[str]
+    numbers: dict[str, str]
 
     def added_to(self, declared: Mapping[str, Any]) -> dict[str, list[str]]:
         """Return parameters of `ViewEncoder` for these columns and those that are declared."""
@@ -144,6 +147,11 @@ class Recognized(NamedTuple):
             "text": [*text, *self.texts],
             "sparse": [*sparse, *self.sparse],
         }
+
+    def warn(self) -> None:
+        """Warn of categories whose values look like numbers."""
+        for name, number in self.numbers.items():
+            warn_of_number(name, number)
 
 
 def recognized(
@@ -170,12 +178,14 @@ def recognized(
     dates = {name: one for name, one in dates.items() if one.is_sure or name in formats}
     unknown = [name for name in unknown if name not in {**kinds, **dates}]
     texts = stream.find_texts(unknown) if "text" in recognize else []
+    unknown = [name for name in unknown if name not in texts]
+    like_numbers = stream.find_numbers(unknown) if recognize else {}
     sparse: list[str] = []
     if "sparse" in recognize:
         numbers = [name for name in plain if kind_of(types[name]) == "numeric"]
         numbers = [name for name in numbers if name not in kinds]
         sparse = sparse_of_views(numbers, names_of_views(views, names), stream.find_sparse)
-    return Recognized(dates, texts, sparse)
+    return Recognized(dates, texts, sparse, like_numbers)
 
 
 class ColumnsOfModel(NamedTuple):

@@ -24,6 +24,7 @@ from crossview.evaluating.spec import WINDOW, EvaluationSpec, labeled_batches
 from crossview.evaluating.survey import LABELED, ROWS, Position
 from crossview.evaluating.windows import ByRows
 from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, strong_columns
+from crossview.scoring.column_drift import ColumnCounter
 from crossview.scoring.diagnostics import StrongColumn, ViewNumbers, view_numbers
 from crossview.scoring.drift import DriftCounter, of_predicted_class
 from crossview.scoring.metrics import is_bounded, running_sum, within_bounds
@@ -278,6 +279,7 @@ class Counts:
     all: of all rows with a label.
     kept: what pictures need.
     drift: how they are distributed; None where the model does not know how they were.
+    columns: the same of their columns.
     views: of each view and "missing" or "alone".
     parts: of each slice, by column and code, and of each window.
     skipped, without_time: rows without a label, and labeled rows in no window.
@@ -288,6 +290,7 @@ class Counts:
     all: AllMetrics
     kept: DiagnosticsCollector
     drift: DriftCounter | None = None
+    columns: ColumnCounter | None = None
     views: dict[tuple[str, str], OneMetric] = field(default_factory=dict)
     parts: dict[tuple[str | None, int], PartCounts] = field(default_factory=dict)
     skipped: int = 0
@@ -295,8 +298,8 @@ class Counts:
     learned: Found = field(default_factory=Found)
 
     def __add__(self, other: Counts) -> Counts:
-        counts = ("all", "kept", "drift", "views", "parts", "skipped", "without_time", "learned")
-        return added(self, other, *counts)
+        counts = ("all", "kept", "drift", "columns", "views", "parts", "skipped", "without_time")
+        return added(self, other, *counts, "learned")
 
 
 class RowCounter:
@@ -314,7 +317,7 @@ class RowCounter:
         self._position = position
         self._labels = spec.labels()
         self._hidden = _subsets(spec.view_names) if spec.views else {}
-        self._drift = spec.fitted.drift_counter()
+        self._drift, self._columns = spec.fitted.drift_counter(), spec.fitted.column_counter()
         self._sketch = spec.fitted.row_sketch()
         before: Mapping[Any, int] = {ROWS: 0, LABELED: 0} if position is None else position.before
         self._n_seen, self._n_labeled = before[ROWS], before[LABELED]
@@ -349,7 +352,7 @@ class RowCounter:
         if self._position is not None:
             whole.begin_at(*self._position.of(LABELED))
         views = {key: self._one_metric(start, LABELED) for key in self._hidden}
-        return Counts(start, whole, self._kept, self._drift, views)
+        return Counts(start, whole, self._kept, self._drift, self._columns, views)
 
     def _one_metric(self, start: Start, key: Any) -> OneMetric:
         """Return a tally of what a key of the position is about."""
@@ -380,6 +383,8 @@ class RowCounter:
         if self._sketch is not None:
             hashes = hash_rows(read.X, self.spec.fitted.encoder)
             counts.learned += self._sketch.find(hashes[known])
+        if counts.columns is not None:
+            counts.columns.count(read.X, known if len(known) < len(read.X) else None)
         blocks = self._blocks(columns, places)
         counts.all.count(y, scored, blocks)
         for key, hidden in self._hidden.items():

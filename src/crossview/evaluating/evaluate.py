@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from crossview.data.joining.views_as_table import label_of_model, open_views
-from crossview.errors import InputError, LearnedRowsWarning, check_kind
+from crossview.errors import InputError, LearnedRowsWarning, NoRowsError, check_kind
 from crossview.evaluating.counting import Counts, RowCounter
 from crossview.evaluating.evaluation import (
     Evaluation,
@@ -29,6 +29,7 @@ from crossview.evaluating.spec import (
 )
 from crossview.evaluating.windows import ByRows, ByTime, find_windows
 from crossview.scoring.diagnostics import Diagnostics, expert_weights
+from crossview.scoring.drift import Drift
 from crossview.scoring.models.fitted_model import ModelRows
 from crossview.scoring.problems import Problem
 from crossview.scoring.specification import Scoring
@@ -171,8 +172,8 @@ def _dividing_windows(rows: Any, time: str | None, window: Any) -> ByRows | ByTi
 
 def nothing_to_evaluate(skipped: int, file: str | None) -> InputError:
     """Return the error for rows none of which has a label; ``skipped`` says how many there are."""
-    what = "row has a label" if skipped else "row is there"
-    return InputError(f"no {what}, so there is nothing to evaluate", file=file)
+    what, kind = ("row has a label", InputError) if skipped else ("row is there", NoRowsError)
+    return kind(f"no {what}, so there is nothing to evaluate", file=file)
 
 
 def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Evaluation:
@@ -208,7 +209,7 @@ def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Ev
         else "log loss"
         if spec.with_probabilities
         else "hinge loss",
-        drift=[] if counts.drift is None else counts.drift.drifts(missing),
+        drift=_drifts(counts, missing, rows.null_columns),
         learned=fitted.learned_share(counts.learned),
         groups="groups" if isinstance(spec.groups, np.ndarray) else spec.groups,
         diagnostics=_diagnostics(spec, counts),
@@ -216,6 +217,12 @@ def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Ev
     for line in answer.learned_rows:
         warnings.warn(line, LearnedRowsWarning, stacklevel=3)
     return answer
+
+
+def _drifts(counts: Counts, views: list[str], columns: list[str]) -> list[Drift]:
+    """The drift of views and columns, but of those that the rows have not."""
+    found = [] if counts.drift is None else counts.drift.drifts(views)
+    return found + ([] if counts.columns is None else counts.columns.drifts(views, columns))
 
 
 def _trained_value(info: Mapping[str, Any], task: Problem) -> float | None:

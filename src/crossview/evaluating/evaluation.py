@@ -159,7 +159,7 @@ class Evaluation(SaysMetric, PlotMixin):
     loss : {"log loss", "hinge loss", "squared error"}
         What the loss of a window is the mean of.
     drift : list of Drift
-        How far each view has moved since training; empty if the model does not know.
+        How far each view and column has moved since training; empty if the model does not know.
     learned : float or None
         About which share of the rows is equal to rows that the model has learned; 0 where that is
         chance.  None if the model does not know, as after rows that a server has taught it, or
@@ -256,7 +256,7 @@ class Evaluation(SaysMetric, PlotMixin):
 
     @property
     def warnings(self) -> list[str]:
-        """Lines about rows that were learned, one class for all rows, and views that have moved."""
+        """Lines about rows that were learned, one class for all rows, and what has moved."""
         return [*self.learned_rows, *self.one_class, *drift_warnings(self.drift)]
 
     @property

@@ -119,8 +119,9 @@ def predict(
     Warns
     -----
     UserWarning
-        A view or a column is missing, or a view of the rows is not distributed as in training
-        (of a model file that `train` wrote); see `crossview.evaluate`.
+        A view or a column is missing, or not as in training: its distribution, or how often it is
+        null or has new values (of a model that `train` returned or wrote); see
+        `crossview.evaluate`.
 
     Examples
     --------
@@ -224,12 +225,15 @@ class Predictions:
         self.null_columns = list(self._source.null_columns)
         self._names = ColumnNames.of_model(self._learner, fitted.encoder)
         self._drift = fitted.drift_counter()
+        self._source.counter = self._columns = fitted.column_counter()
         self.schema = self._make_schema()
 
     @property
     def warnings(self) -> list[str]:
         """Lines about the rows so far: rows without any value, and views that have moved."""
         drift = [] if self._drift is None else self._drift.drifts(self.missing_views)
+        if self._columns is not None:
+            drift += self._columns.drifts(self.missing_views, self.null_columns)
         empty = (
             f"{self._n_empty:,} of {self.n_rows:,} rows have no value in any view: what is "
             "predicted there rests on no column"

@@ -10,7 +10,7 @@ from typing import Any
 
 from crossview.catalog.names import unknown_name
 from crossview.catalog.readers import READERS, Reader
-from crossview.errors import InputError, argument, has_argument, type_of
+from crossview.errors import InputError, NoRowsError, argument, has_argument, type_of
 from crossview.readers.duck import is_sql, literal
 from crossview.saving.files import is_pipe
 from crossview.server_log.addresses import (
@@ -148,7 +148,7 @@ def _in_folder(folder: str) -> list[str]:
     )
     files = sorted(found, key=_by_name)
     if not files:
-        raise InputError("is a folder without files", file=folder)
+        raise NoRowsError("is a folder without files", file=folder)
     stem, suffix = os.path.splitext(files[0])
     if "=" in os.path.dirname(stem):
         if suffix.lower() in _COMPRESSIONS:

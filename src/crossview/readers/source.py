@@ -70,7 +70,7 @@ from crossview.tables.arrow import integers, pyarrow
 from crossview.tables.dates import DateFormat, find_formats, is_text
 from crossview.tables.nested import columns_of_fields, fields_as_columns
 from crossview.tables.sparse import find_sparse
-from crossview.tables.text import find_texts
+from crossview.tables.text import StringColumn, look_at_strings
 from crossview.views import MultiView, ViewLayout
 
 if TYPE_CHECKING:
@@ -392,20 +392,27 @@ class Source:
 
     def find_texts(self, columns: Sequence[str]) -> list[str]:
         """Return which columns of strings are text by their first values, which are read once."""
+        return [name for name, one in self._look_at_strings(columns).items() if one.is_text]
+
+    def find_numbers(self, columns: Sequence[str]) -> dict[str, str]:
+        """Return which columns of strings are numbers by their first values, and such a value."""
+        found = self._look_at_strings(columns).items()
+        return {name: one.number for name, one in found if one.number is not None}
+
+    def _look_at_strings(self, columns: Sequence[str]) -> dict[str, StringColumn]:
         kinds = {field.name: field.type for field in self.schema}
-        return self._find(find_texts, [name for name in columns if is_text(kinds[name])])
+        return self._find(look_at_strings, [name for name in columns if is_text(kinds[name])])
 
     def find_sparse(self, columns: Sequence[str]) -> list[str]:
         """Return which columns of numbers are mostly 0 by their first values, read once."""
-        return self._find(find_sparse, columns)
+        return [name for name, found in self._find(find_sparse, columns).items() if found]
 
-    def _find(self, look: Callable[..., list[str]], columns: Sequence[str]) -> list[str]:
-        """The columns that a function finds by their values, which are read for it once."""
-        known: dict[str, bool] = vars(self._reader).setdefault(look.__name__, {})
+    def _find(self, look: Callable[..., dict[str, Any]], columns: Sequence[str]) -> dict[str, Any]:
+        """What a function finds in the values of columns, which are read for it once."""
+        known: dict[str, Any] = vars(self._reader).setdefault(look.__name__, {})
         if unknown := [name for name in columns if name not in known]:
-            found = set(look(map(_columns_of, self.select(unknown)), unknown))
-            known |= {name: name in found for name in unknown}
-        return [name for name in columns if known[name]]
+            known |= look(map(_columns_of, self.select(unknown)), unknown)
+        return {name: known[name] for name in columns}
 
     def value_counts(
         self,

@@ -34,7 +34,11 @@ SCHEMA: dict[str, Any] = {
 # all that a server says of a model that began with nothing
 BEGUN: dict[str, Any] = {key: SCHEMA[key] for key in ("model", "task", "label")}
 # what files of earlier versions lack
-LATER: dict[str, Any] = {"row_sketch": (dict, None), "groups": (str, None)}
+LATER: dict[str, Any] = {
+    "row_sketch": (dict, None),
+    "groups": (str, None),
+    "column_reference": (dict, None),
+}
 
 
 def read_training_info(file: str | os.PathLike[str], learner: Any) -> dict[str, Any]:

@@ -28,7 +28,7 @@ import numpy as np
 from scipy import special
 
 from crossview.batch import make_rows
-from crossview.errors import InputError
+from crossview.errors import InputError, some_names
 from crossview.labels import places_of
 from crossview.scoring.metrics.tally import added
 from crossview.views import MultiView
@@ -42,6 +42,15 @@ PRIOR = 0.5
 LEVEL = 0.001
 # rows that a reference has; a file that says more was made up
 FEWEST_ROWS, MOST_ROWS = 50, 1 << 20
+# of a column it is said if such a share of the rows is otherwise
+MUCH = 0.25
+# columns that have a line each
+MOST_COLUMNS = 5
+_OF_COLUMNS = {
+    "missing": "rows are null",
+    "unknown": "values are new to the model",
+    "midnight": "times are midnight, as of days",
+}
 # a model knows rows in which it errs less often than in so large a share of the others
 BY_HEART = 0.5
 # two values that are closer, by their spread, are the same in practice: an edge between them
@@ -61,10 +70,12 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True)
 class Drift:
-    """Drift of one property of a view since training.
+    """Drift of one property of a view, or of one of its columns, since training.
 
     The property is "inputs", the norms of its rows, "scores", or "missing", the share of the rows
-    in which it is missing.
+    in which it is missing.  Of a column it is "missing", "unknown", the share of its values that
+    were not learned, or "midnight", the share of its times without a time of day; of the last two
+    ``before`` is what is expected of new rows at most.
     """
 
     view: str
@@ -74,15 +85,26 @@ class Drift:
     before: float  # about the median; of missing the share
     now: float
     rows: int  # new ones
+    column: str | None = None
 
     @property
     def moved(self) -> bool:
-        """True if the index is above what chance and the usual limit allow."""
-        return self.index > self.limit
+        """True if the index is above what chance and the usual limit allow.
+
+        Of a column a quarter of the rows has changed, too, or all are so now: columns are many.
+        """
+        if self.index <= self.limit or self.column is None:
+            return self.index > self.limit
+        change = self.now - self.before
+        much = abs(change) >= MUCH or self.now == 1.0
+        return much and (change > 0.0 or self.what == "missing")
 
     @property
     def words(self) -> str:
         """The drift in words."""
+        if self.column is not None:
+            what = f"{self.now:.0%} of its {_OF_COLUMNS[self.what]}, in training"
+            return f"{what} {'at most ' * (self.what == 'unknown')}{self.before:.0%}"
         if self.what == "missing":
             return f"it is missing in {self.now:.0%} of the rows, in training in {self.before:.0%}"
         what = "its scores" if self.what == "scores" else "its inputs (norms of its rows)"
@@ -311,7 +333,7 @@ class DriftCounter:
                 continue
             there = np.array([norms[:-1].sum(), norms[-1]])
             shares = [float(counts[1] / counts.sum()) for counts in (one.missing, there)]
-            found.append(_drift(view, "missing", one.missing, there, shares))
+            found.append(drift_of(view, "missing", one.missing, there, shares))
             for what, parts, counts in (
                 ("inputs", one.inputs, norms),
                 ("scores", one.scores, scores),
@@ -319,13 +341,16 @@ class DriftCounter:
                 now = counts[: 1 if parts is None else len(parts.counts)]
                 if parts is not None and len(parts.edges) and now.sum():
                     middles = [_median(parts.edges, c) for c in (parts.counts, now)]
-                    found.append(_drift(view, what, parts.counts, now, middles))
+                    found.append(drift_of(view, what, parts.counts, now, middles))
         return found
 
 
-def _drift(view: str, what: str, before: Any, now: Any, values: list[float]) -> Drift:
+def drift_of(
+    view: str, what: str, before: Any, now: Any, values: list[float], column: str | None = None
+) -> Drift:
+    """Return the drift of numbers of rows, and about what value they have."""
     index, limit = population_stability_index(before, now), limit_of_index(before, now)
-    return Drift(view, what, index, limit, values[0], values[1], int(now.sum()))
+    return Drift(view, what, index, limit, values[0], values[1], int(now.sum()), column)
 
 
 def _median(edges: np.ndarray, counts: np.ndarray) -> float:
@@ -334,11 +359,23 @@ def _median(edges: np.ndarray, counts: np.ndarray) -> float:
 
 
 def drift_warnings(drifts: list[Drift]) -> list[str]:
-    """Return a line for each view that has moved: what moved, and by how much."""
-    lines = []
-    for view in dict.fromkeys(one.view for one in drifts):
-        moved = [one for one in drifts if one.view == view and one.moved]
-        if moved:
-            what = "; ".join(f"{one.words} (PSI {one.index:.2f})" for one in moved)
-            lines.append(f"view {view!r} is not as in training: {what}")
-    return lines
+    """Return a line for each view and column that has moved: what moved, and by how much.
+
+    A column of a view that is missing more often is missing with it.
+    """
+    views: dict[str, list[str]] = {}
+    columns: dict[str, list[str]] = {}
+    moved = [one for one in drifts if one.moved]
+    missing = {one.view for one in moved if one.column is None and one.what == "missing"}
+    for one in moved:
+        if one.column is None:
+            views.setdefault(one.view, []).append(f"{one.words} (PSI {one.index:.2f})")
+        elif one.what != "missing" or one.view not in missing:
+            columns.setdefault(one.column, []).append(one.words)
+    lines = [f"view {k!r} is not as in training: {'; '.join(what)}" for k, what in views.items()]
+    said = [f"column {k!r} is not as in training: {'; '.join(what)}" for k, what in columns.items()]
+    if others := list(columns)[MOST_COLUMNS:]:
+        said[MOST_COLUMNS:] = [
+            f"{len(others):,} more columns are not as in training: {some_names(others)}"
+        ]
+    return lines + said

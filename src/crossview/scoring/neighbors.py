@@ -30,7 +30,7 @@ from crossview.batch import make_rows, rows_at
 from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.labeled_source import unnamed
 from crossview.data.summaries.columns import is_group_name, is_of_few_rows, is_repeated
-from crossview.errors import InputError, argument
+from crossview.errors import NoRowsError, argument
 from crossview.estimators.trees.features import LearnedFeatures, Targets, Wanted, features_of
 from crossview.jobs.threads import threadpool_limits
 from crossview.scoring.metrics import decide, is_bounded, least_rows, signed_score
@@ -564,7 +564,7 @@ def _read(source: LabeledSource) -> tuple[LabeledBatch, bool]:
         if not whole:
             break
     if not parts:
-        raise InputError("there are no rows to learn from", file=source.file)
+        raise NoRowsError("no row is there to learn from", file=source.file)
     return LabeledBatch.join(parts), whole
 
 

@@ -19,8 +19,8 @@ FEWEST_COLUMNS, FEWEST_VALUES, MOST_ROWS = 101, 20, 10_000
 ZEROS = 0.8
 
 
-def find_sparse(batches: Iterable[Mapping[str, pa.Array]], names: Sequence[str]) -> list[str]:
-    """Return which columns of numbers are mostly 0, by their first values."""
+def find_sparse(batches: Iterable[Mapping[str, pa.Array]], names: Sequence[str]) -> dict[str, bool]:
+    """Return whether columns of numbers are mostly 0, by their first values."""
     import pyarrow.compute as pc
 
     n_values, n_zeros = (np.zeros(len(names), dtype=np.int64) for _ in range(2))
@@ -36,7 +36,7 @@ def find_sparse(batches: Iterable[Mapping[str, pa.Array]], names: Sequence[str])
         if n_rows >= MOST_ROWS:
             break
     sparse = (n_values >= FEWEST_VALUES) & (n_zeros >= ZEROS * n_values) & ~negative
-    return [name for name, is_sparse in zip(names, sparse, strict=True) if is_sparse]
+    return dict(zip(names, sparse.tolist(), strict=True))
 
 
 def sparse_of_views(
@@ -46,7 +46,7 @@ def sparse_of_views(
 ) -> list[str]:
     """Return which of the columns of numbers are sparse, of views that have many of those.
 
-    ``views`` are the names of their columns; ``find`` looks at the values, as `find_sparse` does.
+    ``views`` are the names of their columns; ``find`` returns which of them are mostly 0.
     """
     wide = _of_wide_views(numbers, views)
     return _of_wide_views(find(wide), views) if wide else []

@@ -8,11 +8,11 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from crossview.errors import GuessWarning, argument
+from crossview.errors import GuessWarning, NumbersAsTextWarning, argument
 from crossview.tables.arrow import codes_of, decoded, integers, numbers_of
 from crossview.tables.dates import is_text
 
@@ -34,22 +34,57 @@ DIFFERENT, WORDS, DEVIATION, LETTERS, MANY_WORDS = 0.3, 3.0, 0.2, 0.5, 20.0
 # word stands at the same place
 WORDS_THAT_MOVE, SAME_PLACE = 5.0, 0.35
 
+# numbers that are written as text: with a decimal point, with a decimal comma, and with separators
+# of thousands, which are none of those, or a sign such as € or %
+NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+DECIMAL_COMMA = r"^\s*[-+]?\d*,\d+\s*$"
+AMOUNT = (
+    r"^\s*([-+]?\d{1,3}((,\d{3}){2,}|(\.\d{3}){2,}|(,\d{3})+\.\d+|(\.\d{3})+,\d+)"
+    r"|\p{Sc}\s*[-+]?\d[\d.,]*|[-+]?\d[\d.,]*\s*[\p{Sc}%])\s*$"
+)
+WHOLE, LEADING_ZERO = r"^\s*[-+]?\d+\s*$", r"^\s*[-+]?0\d"
+MISSING = r"(?i)^\s*(n/?a|nan|null|none|nil|missing|unknown|\?+|-+|\.+)?\s*$"
+# text is numbers where so large a share of the values that are not missing are; by so many values
+MANY_NUMBERS, NUMBERS_SEEN = 0.8, 1000
 
-def find_texts(batches: Iterable[Mapping[str, pa.Array]], names: Sequence[str]) -> list[str]:
-    """Return which columns of strings are text, by their first values."""
+
+class StringColumn(NamedTuple):
+    """What a column of strings holds, by its first values: sentences, numbers, or neither.
+
+    ``number`` is the first value that looks like a number, where most do; None where they do not.
+    """
+
+    is_text: bool
+    number: str | None
+
+
+def look_at_strings(
+    batches: Iterable[Mapping[str, pa.Array]], names: Sequence[str]
+) -> dict[str, StringColumn]:
+    """Return what columns of strings hold, by their first values."""
     samples = {name: _Sample() for name in names}
     for batch in batches:
         for name, sample in samples.items():
             sample.add(batch[name])
         if all(sample.complete for sample in samples.values()):
             break
-    return [name for name, sample in samples.items() if sample.is_text]
+    return {name: StringColumn(one.is_text, one.number) for name, one in samples.items()}
+
+
+def warn_of_number(name: str, number: str) -> None:
+    """Warn of a column of numbers that are text, such as this one, and learned as a category."""
+    warnings.warn(
+        f"column {name!r} is learned as a category, and its values look like numbers, such as "
+        f"{number!r}; give numbers (describe says how), or {argument(categorical=[name])}",
+        NumbersAsTextWarning,
+        stacklevel=2,
+    )
 
 
 class TextWatch:
-    """Columns of a stream that nobody declared, and a warning once one of them looks like text.
+    """Columns of a stream that nobody declared, and a warning if one looks like text or numbers.
 
-    Its first rows were too few to tell, so that each text is a category.
+    Its first rows were too few to tell, so that each value is a category.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -60,7 +95,7 @@ class TextWatch:
         return [name for name in names if name in self._samples]
 
     def see(self, table: pa.Table) -> None:
-        """Take some rows; warn of each column that is text by its first values."""
+        """Take some rows; warn of each column that is text or numbers by its first values."""
         for name in table.column_names:
             array = table.column(name)
             array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
@@ -79,6 +114,8 @@ class TextWatch:
                     GuessWarning,
                     stacklevel=2,
                 )
+            elif (number := sample.number) is not None:
+                warn_of_number(name, number)
             del self._samples[name]
 
     def see_one(self, x: Mapping[Any, Any]) -> None:
@@ -98,7 +135,7 @@ class TextWatch:
 
 
 class _Sample:
-    """The first values of a column, by which it is text or a category."""
+    """The first values of a column, by which it is text, numbers or a category."""
 
     def __init__(self) -> None:
         self._parts: list[pa.Array] = []
@@ -131,10 +168,9 @@ class _Sample:
         Their words, of two letters or more, are many and not always as many or in the same places,
         most characters are letters unless there are very many words, and few values are repeated.
         """
-        import pyarrow as pa
         import pyarrow.compute as pc
 
-        values = pa.chunked_array(self._parts, pa.large_string()).combine_chunks()
+        values = self._values()
         there = numbers_of(pc.utf8_length(pc.utf8_trim_whitespace(values))) > 0
         coded = values.take(integers(np.flatnonzero(there))).dictionary_encode()
         n = len(coded)
@@ -155,6 +191,33 @@ class _Sample:
             and (deviation >= DEVIATION * mean or (mean >= WORDS_THAT_MOVE and _moves(some)))
             and (mean >= MANY_WORDS or rows @ letters >= LETTERS * shown)
         )
+
+    @property
+    def number(self) -> str | None:
+        """The first value that looks like a number, where most do.
+
+        None where they do not, and where they may be codes: only whole numbers, or some that begin
+        with 0.
+        """
+        import pyarrow.compute as pc
+
+        values = self._values().slice(0, NUMBERS_SEEN)
+
+        def like(*patterns: str) -> np.ndarray:
+            either = "|".join(f"({pattern})" for pattern in patterns)
+            return numbers_of(pc.match_substring_regex(values, either)).astype(bool)
+
+        numbers = like(NUMBER, DECIMAL_COMMA, AMOUNT)
+        if not numbers.any() or numbers.sum() < MANY_NUMBERS * (~like(MISSING)).sum():
+            return None
+        if like(WHOLE).all() or like(LEADING_ZERO).any():
+            return None
+        return str(values[int(np.argmax(numbers))])
+
+    def _values(self) -> pa.Array:
+        import pyarrow as pa
+
+        return pa.chunked_array(self._parts, pa.large_string()).combine_chunks()
 
 
 def _words(text: str) -> tuple[int, int]:

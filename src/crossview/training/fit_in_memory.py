@@ -87,7 +87,7 @@ def _fit_in_memory(job: Job) -> Trained:
         class_rows=task.class_rows,
         predicted_rows=tuned or (last.predicted(learner) if classes else None),
         **threshold_of(learner, task),
-        **last.about(entry, learner, len(X), with_scores=False),
+        **last.about(entry, learner, len(X), with_scores=False, encoder=encoder),
         row_sketch=RowSketch().with_rows(hash_rows(data, encoder)).to_json(),
         warnings=[
             *leaks.finish(),

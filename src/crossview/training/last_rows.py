@@ -16,6 +16,7 @@ from crossview.scoring.collector import (
     numbers_of,
     strong_columns,
 )
+from crossview.scoring.column_drift import make_column_reference
 from crossview.scoring.diagnostics import (
     Diagnostics,
     DifferingRow,
@@ -118,22 +119,27 @@ class LastRows:
         n_rows: int,
         with_scores: bool,
         earlier: Mapping[str, Any] | None = None,
+        encoder: Any = None,
     ) -> dict[str, Any]:
         """Return what these rows say of the views.
 
         ``view_shares``: the mean size of each view (`sizes_of_views`), as a fraction of the sum;
         None for a model with interactions, whose score is not a sum over views.
         ``rows_of_view_shares``: number of rows. ``reference``: how inputs and scores of each view
-        are distributed (`crossview.scoring.drift.make_reference`).
+        are distributed (`crossview.scoring.drift.make_reference`). ``column_reference``: what the
+        columns of the encoder hold (`crossview.scoring.column_drift.make_column_reference`).
 
         ``with_scores``: whether the scores of these of its ``n_rows`` rows are about those of new
         ones. ``earlier``: the same of rows that were learned before, which count as far as these
         are too few.
         """
-        reference = (earlier or {}).get("reference")
+        reference, columns = map((earlier or {}).get, ("reference", "column_reference"))
         if self.X is not None and (reference is None or len(self.X) >= FEWEST_ROWS):
             reference = make_reference(learner, self.X, n_rows, with_scores=with_scores)
-        return self._shares(entry, learner, earlier) | {"reference": reference}
+            if self.read is not None:
+                columns = make_column_reference(encoder, self.read.X, n_rows)
+        shares = self._shares(entry, learner, earlier)
+        return shares | {"reference": reference, "column_reference": columns}
 
     def _shares(
         self, entry: Learner, learner: Any, earlier: Mapping[str, Any] | None

@@ -14,7 +14,7 @@ from crossview.compiling import seconds_of_compiling
 from crossview.data.labeled import LabeledBatch, LabeledSource
 from crossview.data.row_columns import with_label, with_row_location
 from crossview.data.row_sketch import Found, RowSketch, hash_rows
-from crossview.errors import InputError, LearnedRowsWarning, argument
+from crossview.errors import InputError, LearnedRowsWarning, NoRowsError, argument
 from crossview.estimators.targets import scaled_targets
 from crossview.labels import has_label
 from crossview.readers.prefetch import prefetch
@@ -174,8 +174,9 @@ class Passes:
         before = None if self.start is None else self.start.info
         earlier = 0 if before is None else before["rows"]
         if self.scored.tally.n_rows == earlier:
-            rows = "row has a label" if here.unlabeled or here.skipped else "row is there"
-            raise InputError(f"no {rows} to learn from", file=self.source.file)
+            some = here.unlabeled or here.skipped
+            rows, kind = ("has a label", InputError) if some else ("is there", NoRowsError)
+            raise kind(f"no row {rows} to learn from", file=self.source.file)
         name, last = self.about["name"], self.last_rows
         last.encode(self.encoder)
         last.stand_in(self.learner, self.scored.tally.n_rows)
@@ -214,7 +215,10 @@ class Passes:
             class_rows=tally.confusion.sum(axis=1).tolist() if classes else None,
             predicted_rows=_predicted_rows(self, tuned) if classes else None,
             **threshold_of(self.learner, self.task),
-            **last.about(self.entry, self.learner, known, epochs == 1 and not by_heart, before),
+            **last.about(
+                *(self.entry, self.learner, known, epochs == 1 and not by_heart, before),
+                encoder=self.encoder,
+            ),
             row_sketch=self.sketch.to_json(),
             earlier=earlier,
             diagnostics=kept,

@@ -14,6 +14,7 @@ from crossview.cli.options import (
 )
 from crossview.cli.output import compiling_as_line, warnings_as_lines
 from crossview.cli.words import split_list
+from crossview.errors import NO_ROWS
 
 OPTIONS = """
 --output, -o FILE: Ends in .csv, .parquet or .jsonl. Without it, or with -, CSV on stdout.
@@ -35,7 +36,7 @@ def run(
     positive: str | None = None,
     missing_columns: str = "error",
     explain: int | None = None,
-) -> None:
+) -> int:
     """Score rows: a prediction, a score, probabilities, and one score per view.
 
     Rows keep their order.
@@ -58,11 +59,11 @@ def run(
         check_columns(rows.table, kept)
         check_columns_of_model(str(rows.model), rows.table, missing_columns)
         load_heavy()
-        _predict(rows, output, kept, positive=positive, **own)
+        return _predict(rows, output, kept, positive=positive, **own)
 
 
-def _predict(rows: Any, output: str, keep: Sequence[str], **options: Any) -> None:
-    """Write predictions, and say what is missing and what has moved."""
+def _predict(rows: Any, output: str, keep: Sequence[str], **options: Any) -> int:
+    """Write predictions, and say what is missing and what has moved; return the status."""
     from crossview.predicting.predict import Predictions, predict_inputs, with_id
     from crossview.tables.writer import check_table, write_csv, writing
 
@@ -88,5 +89,9 @@ def _predict(rows: Any, output: str, keep: Sequence[str], **options: Any) -> Non
             write(batch)
     for line in predictions.warnings:
         print(f"crossview: warning: {line}", file=sys.stderr)
+    if not predictions.n_rows:
+        words = f"{rows.arguments.title}: no row is there, so the predictions have none"
+        print(f"crossview: {words}", file=sys.stderr)
     if not to_stdout:
         print(f"{predictions.n_rows:,} rows, wrote {output}", file=sys.stderr)
+    return 0 if predictions.n_rows else NO_ROWS

@@ -9,6 +9,7 @@ import numpy as np
 
 from crossview.tables.arrow import codes_of, decoded, integers, numbers_of
 from crossview.tables.columns import LARGEST, Column, as_codes
+from crossview.tables.text import AMOUNT, DECIMAL_COMMA, LEADING_ZERO, MISSING, NUMBER
 
 # different values of a column that are counted
 MOST_DISTINCT = 50_000
@@ -35,19 +36,10 @@ _SOMEBODY = re.compile(
     r")([-_. ]?(name|nr|no|num|number|nummer|key|code))?\.?$"
 )
 
-_NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
-_DECIMAL_COMMA = r"^\s*[-+]?\d*,\d+\s*$"
-# one of those above, of which the comma may separate thousands
+# a number with a decimal comma, or with one that separates thousands
 GROUPED = r"^\s*[-+]?[1-9]\d{0,2},\d{3}\s*$"
-# numbers with separators of thousands, which are none of those above, or with a sign such as € or %
-AMOUNT = (
-    r"^\s*([-+]?\d{1,3}((,\d{3}){2,}|(\.\d{3}){2,}|(,\d{3})+\.\d+|(\.\d{3})+,\d+)"
-    r"|\p{Sc}\s*[-+]?\d[\d.,]*|[-+]?\d[\d.,]*\s*[\p{Sc}%])\s*$"
-)
 # numbers with a unit in letters
 _UNIT = re.compile(r"\s*[-+]?\d[\d.,]*\s*([^\W\d_][^\W\d_/]*)\s*$")
-_LEADING_ZERO = r"^\s*[-+]?0\d"
-_MISSING = r"(?i)^\s*(n/?a|nan|null|none|nil|missing|unknown|\?+|-+|\.+)?\s*$"
 
 
 def is_identifier(column: str) -> bool:
@@ -227,7 +219,7 @@ class ValueSummary:
         def rows_like(pattern: str) -> int:
             return int(counts @ numbers_of(pc.match_substring_regex(values, pattern)))
 
-        patterns = (_NUMBER, _DECIMAL_COMMA, GROUPED, AMOUNT, _LEADING_ZERO, _MISSING)
+        patterns = (NUMBER, DECIMAL_COMMA, GROUPED, AMOUNT, LEADING_ZERO, MISSING)
         words = int(counts @ numbers_of(pc.count_substring_regex(values, r"\pL{2,}")))
         found = (counts.sum(), *map(rows_like, patterns), words)
         self.like = Likeness(*(int(a) + int(b) for a, b in zip(self.like, found, strict=True)))

@@ -23,6 +23,7 @@ from crossview.errors import (
     some_names,
 )
 from crossview.saving.schema import Array, check_state
+from crossview.tables.arrow import numbers_of
 from crossview.tables.columns import Batch, Column
 from crossview.views import MultiView
 
@@ -132,6 +133,30 @@ class RowEncoder:
     def hash_rows(self, X: Any) -> np.ndarray:
         """Return a hash of each row as it is read, whatever was learned."""
         return self._hashes.of(self.plan.decode(X))
+
+    def count_columns(self, X: Any, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return in how many rows each watched column is missing, and has a rare value.
+
+        ``rows``: those to count; None: all.  Shape (n_watched, 2).
+        """
+        batch, table = self.plan.decode(X), self.plan.table(X)
+        watched = self.plan.watched()
+        counts = np.zeros((len(watched), 2), dtype=np.int64)
+        some = slice(None) if rows is None else rows
+        for own, column in zip(counts, watched, strict=True):
+            if column.rare == "unknown":
+                codes = batch.coded[column.at].codes[some]
+                learned = self.slots.learned(self.plan.hashed[column.at], batch.coded[column.at])
+                own[:] = (codes < 0).sum(), 0 if learned.all() else (~learned)[codes].sum()
+                continue
+            array = table.column(column.name)
+            own[0] = array.null_count
+            if own[0] and rows is not None:
+                own[0] = numbers_of(array.is_null())[rows].sum()
+            if column.rare == "midnight":
+                days = batch.values[some, column.at]
+                own[1] = (days == np.floor(days)).sum()
+        return counts
 
     def _values(self, batch: Batch, *, learn: bool = False) -> _Values:
         tables = self.slots.look_up(self.plan.hashed, batch.coded, learn=learn)

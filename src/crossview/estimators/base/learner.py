@@ -21,8 +21,8 @@ from crossview.batch import (
     make_row,
     read_only,
     rows_at,
-    view_of,
     typed_rows,
+    view_of,
 )
 from crossview.errors import InputError, argument
 from crossview.estimators.base.columns import Columns, read_matrix

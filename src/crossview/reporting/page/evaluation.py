@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from crossview.errors import some_names
 from crossview.evaluating.evaluation import Evaluation
 from crossview.reporting.displays.contributions import ViewContributionDisplay
 from crossview.reporting.displays.curves import MetricOverTimeDisplay
@@ -119,12 +120,14 @@ def _over_time(e: Evaluation) -> Section:
 
 def _drift(e: Evaluation) -> Section:
     moved = [one for one in e.drift if one.moved]
-    section = Section("drift", "Drift by view", opened=bool(moved))
+    shown = [one for one in e.drift if one.column is None or one.moved]
+    names = dict.fromkeys(one.column or one.view for one in moved)
+    section = Section("drift", "Drift", opened=bool(moved))
     if not e.drift:
         return section
     rows = [
         [
-            one.view,
+            one.column or one.view,
             one.what,
             f"{one.index:.3g}",
             f"{one.limit:.3g}",
@@ -132,19 +135,19 @@ def _drift(e: Evaluation) -> Section:
             f"{one.now:.3g}",
             "yes" if one.moved else "no",
         ]
-        for one in e.drift
+        for one in shown
     ]
-    header = ["view", "what", "index", "limit", "in training", "now", "moved"]
+    header = ["view or column", "what", "index", "limit", "in training", "now", "moved"]
     title = (
-        "No view has moved since training"
+        "No view and no column has moved since training"
         if not moved
-        else f"Moved since training: {', '.join(dict.fromkeys(one.view for one in moved))}"
+        else f"Moved since training: {some_names([*names])}"
     )
     how = (
-        "Population stability index of the norms and scores of each view; in training and now: "
-        "medians, of missing the share of the rows."
+        "Population stability index of the norms and scores of each view, and of the columns that "
+        "moved; in training and now: medians, of what is missing or new the share of the rows."
     )
-    marked = frozenset(i for i, one in enumerate(e.drift) if one.moved)
+    marked = frozenset(i for i, one in enumerate(shown) if one.moved)
     section.finding = title
     section.blocks.append(table(header, rows, title=title, text=how, texts=2, marked=marked))
     return section

@@ -30,6 +30,7 @@ from crossview.readers.source import Batch, Source, open_source, open_table
 from crossview.saving.model_files import load_steps
 from crossview.saving.pipelines import steps_of
 from crossview.saving.training_info import read_training_info
+from crossview.scoring.column_drift import ColumnCounter
 from crossview.scoring.drift import DriftCounter, read_reference
 from crossview.scoring.models.trained import Trained
 from crossview.scoring.problems import Classification
@@ -150,6 +151,11 @@ class FittedModel:
             reference = read_reference(self.info, views)
         return None if reference is None else DriftCounter(views, reference)
 
+    def column_counter(self) -> ColumnCounter | None:
+        """Return what compares columns with those of training; None if that is not known."""
+        with in_file(self.file):
+            return ColumnCounter.of_info(self.info, self.encoder)
+
     def row_sketch(self) -> RowSketch | None:
         """Return the sketch of the rows that were learned; None if they are not known."""
         try:
@@ -177,7 +183,10 @@ class ModelRows:
     null_columns: columns of other views that it has not, where that is allowed.
     keep: names of the columns to keep.
     scalers: steps between the encoder and the learner.
+    counter: what counts the columns of all rows, where they are encoded.
     """
+
+    counter: ColumnCounter | None = None
 
     def __init__(self, source: Source, encoder: Any, keep: Sequence[str] = ()) -> None:
         self.source, self.keep = source, list(keep)
@@ -249,6 +258,8 @@ class ModelRows:
                 X = data if self._encoder is None else self._encoder.transform(data)
                 for step in self.scalers:
                     X = step.transform(X)
+                if self.counter is not None:
+                    self.counter.count(data)
             if self.source.has_columns:
                 kept = [data.column(name) for name in self.keep]
             else:

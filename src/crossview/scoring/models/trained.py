@@ -125,6 +125,9 @@ class Trained(SaysMetric, PlotMixin):
         How inputs and scores of each view were distributed over these rows; `evaluate` and
         `predict` compare later rows with it.  Scores are there where those of rows that were
         learned are about those of others.  None for fewer than 50 rows.
+    column_reference : dict or None
+        In how many of these rows each column was missing, and which share of its values may be new;
+        None as of ``reference``, and for models that read no columns.
     row_sketch : dict or None
         A sketch of the rows that were learned, by which `evaluate` knows them again.
     groups : str or None
@@ -177,6 +180,7 @@ class Trained(SaysMetric, PlotMixin):
     rows_of_view_shares: int
     reference: dict[str, Any] | None
     row_sketch: dict[str, Any] | None = None
+    column_reference: dict[str, Any] | None = None
     groups: str | None = None
     class_rows: list[int] | None = None
     predicted_rows: list[int] | None = None
