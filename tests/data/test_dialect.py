@@ -147,6 +147,26 @@ def test_what_does_not_fit_the_dialect_names_the_option(text, how, message, firs
         predict(trained.fitted, open_table(path, dialect=trained.encoder.dialect, **how))
 
 
+def test_a_line_that_names_the_columns_again_is_no_class(tmp_path):
+    lines = [f"{'ab'[i % 2]},{'xyz'[i % 3]},{['ham', 'spam'][i % 2]}" for i in range(40)]
+    again = ["city,kind,spam", *lines]
+    (tmp_path / "twice.csv").write_text("\n".join([*again, *again]))
+    with pytest.raises(InputError, match=r"twice\.csv, row 40: the line names the columns again"):
+        train(tmp_path / "twice.csv", "spam", **MODEL)
+    (tmp_path / "once.csv").write_text("\n".join(again))  # a class is called as the column
+    assert train(tmp_path / "once.csv", "spam", **MODEL).fitted[-1].classes_.tolist() == [
+        "ham",
+        "spam",
+    ]
+
+
+def test_files_of_one_source_with_other_delimiters_are_told(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "b.csv").write_text("a;b\n1;2\n")
+    with pytest.raises(InputError, match=r"b\.csv: has ';' between its columns, and .*a\.csv ','"):
+        open_table(tmp_path)
+
+
 def test_names_in_the_first_line_are_told_where_the_model_has_none(tmp_path):
     rows = "".join(f"{i},{-i},{'ab'[i > 5]}\n" for i in range(12))
     (tmp_path / "no.csv").write_text(rows)

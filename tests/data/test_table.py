@@ -743,7 +743,7 @@ def test_a_folder_is_all_files_in_it_but_markers_and_hidden_ones(tmp_path):
         (folder / name).write_text("x")
     assert [row["a"] for row in rows(open_table(folder))] == [1, 2, 3]
     (folder / "may" / "notes.md").write_text("x")
-    with pytest.raises(InputError, match=r"notes\.md: cannot tell the format"):
+    with pytest.raises(InputError, match=r"notes\.md: is no table by its name, .* as '.*\*\.csv'"):
         open_table(folder)
 
 

@@ -267,6 +267,7 @@ def test_what_a_target_cannot_do_is_said_before_anything_is_written(tmp_path):
         ({"keep": ["view_u"]}, "'view_u'; keep no such column"),
         ({"table": '"a'}, "no name of a table"),
         ({"keep": ["nope"], "rows": table}, "no column 'nope'"),
+        ({"dialect": "sqlite", "rows": table}, "only dialect='duckdb' is run here; leave them out"),
     ):
         with pytest.raises(InputError, match=what):
             export(plain, tmp_path / "m.sql", **options)

@@ -48,7 +48,7 @@ class Rows(TrainingObserver):
             raise Killed
 
 
-def test_a_run_that_goes_on_tells_how_far_it_was(tmp_path):
+def test_a_run_that_goes_on_tells_how_far_it_was(tmp_path, capsys):
     table = make_table().drop_columns(["number"])
     given = {"model": "keco", "settings": {"schedule": "stream"}, **COLUMNS}
     given |= {"checkpoint": Checkpoint(tmp_path / "c.st", every=0.0)}
@@ -65,6 +65,12 @@ def test_a_run_that_goes_on_tells_how_far_it_was(tmp_path):
     with watching(file=terminal) as observer:
         observer.start_pass(1, 1, n, 74)
         assert [(task.completed, task.total) for task in observer.bar.tasks] == [(74, n)]
+    for show in (True, False):
+        capsys.readouterr()
+        with watching(show=show) as observer:
+            observer.start_pass(1, 2, n, 74)
+            observer.start_pass(2, 2, n)
+        assert f"goes on in pass 1 of 2, after 74 of {n} rows\n" in capsys.readouterr().err
 
 
 def arguments(model, options, path):

@@ -74,7 +74,8 @@ model MODEL: A file that `train` wrote, or - for stdin.
     number if they have decimals, more than 100 values, or more than 10 that begin above 1, have a
     gap, or have neighbors that are about as frequent where others are not.
 --time COLUMN: A column of times, dates or numbers: put the rows in its order, as --in-order wants
-    them. It is in no view.
+    them. It is in no view. They are sorted in memory; of more than 512 MB give a query with ORDER
+    BY.
 --weight COLUMN: A column of numbers, 0 or more and best about 1: how much a row counts in
     learning. Metrics count each row once. It is in no view.
 --missing-columns error|null: What a column of the model is that SOURCE has not: an error, or null

@@ -20,6 +20,7 @@ from rich.progress import (
 from rich.table import Column
 
 from crossview.cli.output import make_console
+from crossview.cli.words import say
 from crossview.comparing.result.comparison import ComparisonObserver
 from crossview.scoring.models.trained import TrainingObserver
 
@@ -32,7 +33,19 @@ if TYPE_CHECKING:
 SECONDS_TO_LINE, SECONDS_PER_LINE = 10.0, 30.0
 
 
-class _Lines(TrainingObserver):
+class _Start(TrainingObserver):
+    """A line about where a run goes on that was stopped."""
+
+    began = False
+
+    def start_pass(self, number: int, n_passes: int, n_rows: int | None, n_done: int = 0) -> None:
+        if not self.began and (n_done or number > 1):
+            of_rows = "" if n_rows is None else f" of {n_rows:,}"
+            say(f"goes on in pass {number} of {n_passes}, after {n_done:,}{of_rows} rows")
+        self.began = True
+
+
+class _Lines(_Start):
     """One line per record."""
 
     def __init__(self, file: TextIO) -> None:
@@ -40,6 +53,7 @@ class _Lines(TrainingObserver):
         self.first = True
 
     def start_pass(self, number: int, n_passes: int, n_rows: int | None, n_done: int = 0) -> None:
+        super().start_pass(number, n_passes, n_rows, n_done)
         self.first = True
         if number > 1:
             self.file.write(_words_of_pass(number, n_passes))
@@ -62,7 +76,7 @@ class _Lines(TrainingObserver):
         self.file.flush()
 
 
-class _Bar(TrainingObserver):
+class _Bar(_Start):
     """A bar that moves with the rows and shows the last record; lines where nobody counts them."""
 
     def __init__(self, bar: Progress, file: TextIO) -> None:
@@ -76,6 +90,7 @@ class _Bar(TrainingObserver):
         if not self.counted:
             self.lines.start_pass(number, n_passes, n_rows, n_done)
             return
+        super().start_pass(number, n_passes, n_rows, n_done)
         if number > 1:
             self.bar.console.print(_words_of_pass(number, n_passes), end="", highlight=False)
         self.bar.reset(self.task, total=n_rows, completed=n_done, visible=True)
@@ -100,9 +115,9 @@ def _words_of_pass(number: int, n_passes: int) -> str:
 def watching(*, show: bool | None = None, file: TextIO | None = None) -> Iterator[TrainingObserver]:
     """Show a training as it goes.
 
-    On a terminal: a bar where the number of rows is known, otherwise one line at 1, 2, 4, 8, ...
-    rows with the loss since the line before.  Elsewhere: nothing, unless it is asked for, and
-    then lines.
+    A run that goes on says where.  On a terminal: a bar where the number of rows is known,
+    otherwise one line at 1, 2, 4, 8, ... rows with the loss since the line before.  Elsewhere:
+    nothing, unless it is asked for, and then lines.
 
     show: True: lines, terminal or not.  False: nothing.  None: as above.
     file: where to; None: stderr.
@@ -132,7 +147,7 @@ def watching(*, show: bool | None = None, file: TextIO | None = None) -> Iterato
     elif show:
         yield _Lines(file)
     else:
-        yield TrainingObserver()
+        yield _Start()
 
 
 class _Rounds(ComparisonObserver):

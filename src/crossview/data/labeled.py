@@ -46,9 +46,9 @@ from crossview.errors import InputError, NoRowsError, argument
 from crossview.labels import as_labels, has_label, rows_per_class
 from crossview.readers.prefetch import prefetch
 from crossview.readers.source import ROWS_OF_COLUMNS, ROWS_OF_VIEWS, Batch, Source, take_rows
-from crossview.tables.arrow import pyarrow, release_unused
+from crossview.tables.arrow import numbers_of, pyarrow, release_unused
 from crossview.tables.columns import plain_kinds
-from crossview.tables.dates import split_format
+from crossview.tables.dates import is_text, split_format
 from crossview.views import MultiView, ViewLayout, as_groups
 
 
@@ -314,10 +314,28 @@ class LabeledSource:
                 raise InputError(f"the label is missing; {missing_label()}", file=file, row=row)
             self.some_unlabeled = unlabeled is not None
         n_rows = sum(counts.values())
+        if self._label in counts:
+            self._refuse_header()
         found = check_classes(
             counts, self._label, unlabeled=self.some_unlabeled, n_rows=n_rows, file=self.file
         )
         return found, rows_per_class(found, counts)
+
+    def _refuse_header(self) -> None:
+        """Raise an error for a row that is the names of the columns, as where files are joined."""
+        import pyarrow.compute as pc
+
+        kinds = zip(self.table.schema.names, self.table.schema.types, strict=True)
+        if self._y is not None or not all(is_text(kind) for _, kind in kinds):
+            return
+        for batch in self.table:
+            same = np.ones(len(batch), dtype=bool)
+            for name in self.table.column_names:
+                same &= numbers_of(pc.fill_null(pc.equal(batch.X.column(name), name), False))
+            if same.any():
+                with with_row_location(batch):
+                    what = "the line names the columns again: remove it"
+                    raise InputError(what, row=int(same.argmax()))
 
     def _targets(self) -> Iterator[Any]:
         """Return the numbers to predict, by a pass over the labels; NaN where one is missing."""

@@ -124,7 +124,7 @@ def export(
         two need ``pip install 'crossview[export]'``, and cannot hash text.
     rows : MultiView, data frame, path, glob or query, default=None
         Rows on which the export is compared with the model, at most 2,000 of them, evenly spaced.
-        None: made-up rows.
+        None: made-up rows.  Of SQL in another dialect than DuckDB's they are for ``prune`` alone.
     label : str, default=None
         With ``prune``: the column of the labels.  None: that of the model.
     prune : bool, default=False
@@ -221,6 +221,11 @@ def export(
     ran: Difference | None = difference
     if target.answers is not None:
         found = load_object(target.answers)(plan, content, given, **options)
+        if found is None and rows is not None and not prune:
+            raise InputError(
+                f"{argument('rows')} are compared with what the query says of them, and only "
+                f"{argument(dialect='duckdb')} is run here; leave them out"
+            )
         there = answers(whole, plan, given)
         ran = None if found is None else difference_of(found, there, target.tolerance)
     if ran is not None:

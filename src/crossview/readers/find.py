@@ -83,6 +83,8 @@ def find_reader(source: Any, format: str | None = None) -> tuple[Reader, Any]:
                 "rename it, or read it from standard input: - <FILE",
                 file=file,
             )
+    if format is None and isinstance(source, str | os.PathLike) and os.path.isdir(source):
+        _check_folder(os.fspath(source), files)
     readers = [find_format(file) if format is None else _of_format(format) for file in files]
     for file, reader in zip(files, readers, strict=True):
         if reader is not readers[0]:
@@ -160,6 +162,22 @@ def _in_folder(folder: str) -> list[str]:
             file=folder,
         )
     return [os.path.join(folder, name) for name in files]
+
+
+def _check_folder(folder: str, files: list[str]) -> None:
+    """Raise an error for a file in a folder of tables that is none by its name."""
+    known = (
+        {suffix for reader in READERS for suffix in reader.suffixes} | _COMPRESSIONS | {*_OTHERS}
+    )
+    suffixes = [os.path.splitext(file.lower())[1] for file in files]
+    tables = [suffix for suffix in suffixes if suffix in known]
+    if 0 < len(tables) < len(files):
+        other = next(file for file, one in zip(files, suffixes, strict=True) if one not in known)
+        raise InputError(
+            "is no table by its name, and other files of the folder are: remove it, or name the "
+            f"tables, such as {os.path.join(folder, '*' + tables[0])!r}",
+            file=other,
+        )
 
 
 def find_format(file: str) -> Reader:

@@ -12,7 +12,7 @@ from crossview.cli.words import split_list
 OPTIONS = """
 --output, -o FILE: Ends in .py, .js, .html, .json, .sql or .onnx.
 --rows SOURCE: Rows on which the export is compared with the model, and --prune measures: a file,
-    a glob or a query; at most 2,000 of them. Default: made-up rows.
+    a glob or a query; at most 2,000 of them. Default: made-up rows. Of .sql the dialect is duckdb.
 --prune: Drop models, columns and digits that do not matter: the log loss of --rows, or of numbers
     the squared error, grows by at most 0.1 %. Give rows that the model has not learned.
 --label COLUMN: The labels of --rows. Default: the label of the model.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ from crossview.cli.options import (
     parse_seconds,
 )
 from crossview.cli.output import Report, compiling_as_line, standard_output, warnings_as_lines
-from crossview.cli.words import split_list
+from crossview.cli.words import say, split_list
 from crossview.errors import InputError, LearnedRowsWarning
 
 if TYPE_CHECKING:
@@ -158,6 +159,8 @@ def run(
         from crossview.training.train import train
 
         if checkpoint is not None:
+            if resume and not os.path.exists(checkpoint):
+                say(f"{checkpoint}: no such file yet, so it begins with the first row")
             options["checkpoint"] = Checkpoint(checkpoint, every=seconds, resume=resume)
         written = None if log is None else TrainingLog(log, log_every)
         if init is None:

@@ -371,6 +371,7 @@ class CsvSource(_TextSource):
             header = self._header_of(file)
             theirs = header.names
             self._infinite.update(header.infinite)
+            self._check_delimiter(file, theirs)
             check_same_columns(theirs, names, file, self.files[0])
             if theirs != names:
                 raise InputError(
@@ -456,6 +457,18 @@ class CsvSource(_TextSource):
     def _misread(self, columns: list[tuple[str, str]]) -> bool:
         # a row that is too long can make DuckDB see another column
         return len(columns) != len(self._header) or self._names(columns) != self._header
+
+    def _check_delimiter(self, file: str, names: list[str]) -> None:
+        """Raise an error for a file with the columns of the first one, and another delimiter."""
+        if set(names) == set(self._header):
+            return
+        own = _header(file, self._readable(file), self._format._replace(delimiter=None))
+        if set(own.names) == set(self._header):
+            raise InputError(
+                f"has {own.delimiter!r} between its columns, and {self.files[0]} "
+                f"{self._format.delimiter!r}; write them alike, or read them apart",
+                file=file,
+            )
 
     def _find_bad_row(self, duck: Any) -> None:
         for file in self.files:
