@@ -630,3 +630,22 @@ def test_deep_trees_are_cut_where_they_are_nested_too_deeply(task):
     trained = train(table, "y", model="extra-trees", task=task, settings=settings)
     query = sql_query(make_plan(trained), dialect="sqlite")
     check(run_sqlite(query, table), trained.fitted, table)
+
+
+@pytest.mark.parametrize("model", ["stacking", "fm"])
+def test_numbers_of_many_classes_are_lists_in_duckdb(model):
+    """It plans in the square of the columns, and in the memory of each product."""
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 20
+    near = rng.normal(size=(20, 6))[y] + 0.3 * rng.normal(size=(120, 6))
+    columns = {f"{'ab'[j % 2]}__x{j}": near[:, j] for j in range(6)}
+    table = pa.table({**columns, "y": [f"c{i}" for i in y]})
+    trained = train(table, "y", model=model)
+    plan, rows = make_plan(trained), table[:20].drop_columns(["y"])
+    rows = rows.set_column(0, "a__x0", pa.array([None, *near[1:20, 0]]))
+    query = sql_query(plan)
+    assert max(step.count("\n") for step in query.split("FROM crossview_")[:-1]) < 200
+    check(run_duckdb(query, rows), trained.fitted, rows)
+    if model == "stacking":
+        with pytest.raises(InputError, match="sqlite has at most 2,000"):
+            sql_query(plan, dialect="sqlite")

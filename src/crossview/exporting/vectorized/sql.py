@@ -45,6 +45,13 @@ DIALECTS = {
 MOST_NODES, DEEP = 100_000, 500
 # those that number rows once, and join them with the weights of networks
 JOIN_NETWORKS = ("duckdb", "postgres", "sqlite")
+# of these columns a query is refused before it is written, as not all of them may be needed
+MANY_TIMES = 2
+# those whose wide vectors are one column each, a list, which is multiplied with a list of weights:
+# DuckDB plans in the square of the columns, and each product has a vector of numbers in memory
+HAVE_LISTS = ("duckdb",)
+# numbers of a row that are a list; products of a matrix, and those of each of its sums
+WIDE, MANY_PRODUCTS, LONG = 16, 100, 8
 # those that take A for a, also in quotes
 IGNORE_CASE = ("duckdb", "sqlite", "bigquery")
 # of kernels: 760 take DuckDB a minute to plan, and twice as many eight times as long
@@ -58,7 +65,7 @@ FIRST_LINE = "-- a model that Crossview exported, for {}"
 TERMS = 32
 # CASE in CASE; the parser of SQLite has a stack of a hundred places, and each takes five
 MOST_NESTED = {"sqlite": 10}
-# EXP of what is below is an error in PostgreSQL, and 0 up to rounding
+# EXP of what is below is 0 up to rounding, and an error in PostgreSQL
 LEAST_EXPONENT = -700.0
 # of the weights of networks
 DIGITS = 12
@@ -93,7 +100,8 @@ def sql_query(
             f"the kernels of the model have {n:,} support rows, each a column of the query, and "
             f"{MOST_SUPPORT_ROWS:,} take a database minutes to plan; export to .onnx, .py or .js"
         )
-    query = _Query(dialect)
+    has_bins = isinstance(plan.encoder, TableEncoder) and plan.encoder.n_bins > 0
+    query = _Query(dialect, "train without bins (--bins 0), or " if has_bins else "")
     answers = lower(plan, query)
     own = [("prediction", *answers.prediction)]
     classes = [str(label) for label in plan.model.classes or []]
@@ -109,9 +117,7 @@ def sql_query(
     names = [*keep, *(name for name, _ in own)]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"two columns of the answer are called {twice[0]!r}; keep no such column")
-    has_bins = isinstance(plan.encoder, TableEncoder) and plan.encoder.n_bins > 0
-    shorter = "train without bins (--bins 0), or " if has_bins else ""
-    return query.text(_table_name(table, dialect), list(keep), own, shorter)
+    return query.text(_table_name(table, dialect), list(keep), own)
 
 
 def _support_rows(scorer: Scorer) -> int:
@@ -134,10 +140,29 @@ def _table_name(table: str, dialect: str) -> str:
 
 @dataclass
 class _Expression:
-    """One number of a row; ``level`` is the layer that has all columns which it reads."""
+    """One number of a row; ``level`` is the layer that has all columns which it reads.
+
+    ``place`` is the list that it is a part of, and where, from 0 on.
+    """
 
     expression: Any
     level: int
+    place: tuple[str, int] | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it is a column, or a part of one."""
+        return self.place is not None or isinstance(self.expression, exp.Column)
+
+    @property
+    def column(self) -> str:
+        """The name of the column that has it, where it is kept."""
+        return self.expression.name if self.place is None else self.place[0]
+
+    def product(self, weight: float) -> str:
+        """Return it times a weight, as text, where it is kept."""
+        name = self.expression.name
+        return name if weight == 1.0 else f"{name} * {_number_text(weight)}"
 
     def use(self) -> Any:
         """Return it for one place in another expression."""
@@ -176,10 +201,10 @@ class _Network:
 
 
 class _Query(Operations):
-    """Vectors are lists of elements."""
+    """Vectors are lists of elements; ``shorter`` says what else makes a query of fewer columns."""
 
-    def __init__(self, dialect: str) -> None:
-        self.dialect = dialect
+    def __init__(self, dialect: str, shorter: str) -> None:
+        self.dialect, self.shorter = dialect, shorter
         self.writer = sqlglot.Dialect.get_or_raise(dialect).generator()
         self.layers: list[dict[str, tuple[str, set[str]]]] = [{}]
         self.names: dict[str, str] = {}  # of texts
@@ -187,6 +212,7 @@ class _Query(Operations):
         self.inputs: dict[tuple[str, str], Any] = {}
         self.categories: list[_Category] = []
         self.joined: list[_Network | Forest] = []
+        self.lengths: dict[str, int] = {}  # of columns that are lists
 
     # --- inputs ------------------------------------------------------------------------------
 
@@ -309,6 +335,8 @@ class _Query(Operations):
         return len(a)
 
     def binary(self, operation: str, a: Vector, b: Vector) -> Vector:
+        if operation in ("max", "min") and len(a) >= WIDE and self.dialect in HAVE_LISTS:
+            a = self.keep(a)  # which reads each number twice, as it stays missing
         return [self._binary(operation, x, y) for x, y in _pairs(a, b)]
 
     def _binary(self, operation: str, a: Element, b: Element) -> Element:
@@ -339,7 +367,7 @@ class _Query(Operations):
         if operation == "not":
             return _Expression(exp.Not(this=_wrapped(a.use())), a.level)
         x = a.use()
-        if operation == "exp":
+        if operation == "exp" and self.dialect != "duckdb":
             x = exp.Greatest(this=x, expressions=[_number(LEAST_EXPONENT)], ignore_nulls=False)
         kind: Any = {"exp": exp.Exp, "log": exp.Ln, "floor": exp.Floor, "abs": exp.Abs}.get(
             operation, exp.Sin
@@ -371,22 +399,61 @@ class _Query(Operations):
         return [a[i] for i in positions]
 
     def matmul(self, a: Vector, weights: np.ndarray) -> Vector:
-        return [self._dot(a, column) for column in np.asarray(weights, dtype=float).T]
+        weights = np.asarray(weights, dtype=float)
+        n = int(np.count_nonzero(np.abs(weights) > LEAST_WEIGHT))
+        is_large = n >= max(MANY_PRODUCTS, LONG * weights.shape[1])
+        if is_large and self.dialect in HAVE_LISTS and not any(one is None for one in a):
+            return self._products_of_lists(a, weights)
+        return [self._dot(a, column) for column in weights.T]
+
+    def _products_of_lists(self, a: Vector, weights: np.ndarray) -> Vector:
+        """Return sums of products as those of two lists: the numbers, and weights as text."""
+        is_read = np.array([isinstance(one, _Expression) for one in a]) & weights.any(axis=1)
+        read = np.flatnonzero(is_read)
+        known = [0.0 if isinstance(one, _Expression) else float(one) for one in a] @ weights
+        numbers, of_lists = self._list([a[i] for i in read.tolist()], weights[read])
+        name, sums = numbers.expression.name, []
+        for constant, own in zip(known.tolist(), of_lists.T.tolist(), strict=True):
+            made = f"LIST_INNER_PRODUCT({name}, CAST('{own}' AS DOUBLE[]))"
+            product = _Expression(_text_of(made, {name}), numbers.level)
+            sums.append(self._binary("add", product, constant))
+        return sums
+
+    def _list(self, a: Vector, weights: np.ndarray) -> tuple[_Expression, np.ndarray]:
+        """Return the column that is a list of these numbers, and the weights in its order."""
+        places = [one.place for one in a]
+        if None not in places and len({name for name, _ in places}) == 1:
+            name = places[0][0]
+            in_order = np.zeros((self.lengths[name], weights.shape[1]))
+            np.add.at(in_order, [at for _, at in places], weights)
+            return _Expression(exp.column(name), a[0].level), in_order
+        texts = [self._write(one.expression) for one in a]
+        reads = set().union(*(_columns_in(one.expression) for one in a))
+        level = 1 + max(map(_level, a))
+        kept = self._kept_text(f"[{', '.join(texts)}]", level, reads)
+        self.lengths[kept.expression.name] = len(a)
+        return kept, weights
 
     def _dot(self, a: Vector, weights: np.ndarray) -> Element:
-        terms, known, level = [], 0.0, 0
+        read, known = [], 0.0
         for i in np.flatnonzero(np.abs(weights) > LEAST_WEIGHT).tolist():
             one, weight = a[i], float(weights[i])
             if one is None:
                 return None
-            if not isinstance(one, _Expression):
+            if isinstance(one, _Expression):
+                read.append((one, weight))
+            else:
                 known += float(one) * weight
-                continue
-            term = self._binary("mul", one, weight)
-            terms.append(_use(term))
-            level = max(level, _level(term))
-        if not terms:
+        if not read:
             return known
+        level = max(one.level for one, _ in read)
+        if len(read) > 1 and all(one.is_kept for one, _ in read):
+            # as text, since there are many
+            texts = [one.product(weight) for one, weight in read]
+            texts += [_number_text(known)] if known else []
+            reads = {one.column for one, _ in read}
+            return _Expression(_text_of(_text_of_sum(texts), reads, is_sum=True), level)
+        terms = [_use(self._binary("mul", one, weight)) for one, weight in read]
         if known:
             terms.append(_number(known))
         return _Expression(_sum(terms), level)
@@ -394,6 +461,11 @@ class _Query(Operations):
     def largest(self, a: Vector) -> Vector:
         if not any(isinstance(one, _Expression) for one in a):
             return [functools.reduce(functools.partial(_fold, "max"), a)]
+        if len(a) >= WIDE and self.dialect in HAVE_LISTS:
+            texts = [self._write(_use(one)) for one in a]
+            reads = set().union(*(_columns_in(_use(one)) for one in a))
+            made = _text_of(f"LIST_MAX([{', '.join(texts)}])", reads)
+            return [_Expression(made, max(map(_level, a)))]
 
         def greatest(terms: Sequence[Any]) -> Any:
             return exp.Greatest(this=terms[0], expressions=terms[1:], ignore_nulls=False)
@@ -508,10 +580,17 @@ class _Query(Operations):
     # --- layers --------------------------------------------------------------------------------
 
     def keep(self, a: Vector) -> Vector:
-        for one in a:
-            if isinstance(one, _Expression) and not isinstance(one.expression, exp.Column):
-                kept = self._kept(one.expression, one.level + 1)
-                one.expression, one.level = kept.expression, kept.level
+        new = [one for one in a if isinstance(one, _Expression) and not one.is_kept]
+        if len(new) >= WIDE and self.dialect in HAVE_LISTS:
+            whole = self._list(new, np.zeros((len(new), 0)))[0]
+            name = whole.expression.name
+            for at, one in enumerate(new):
+                one.expression = _text_of(f"{name}[{at + 1}]", {name})
+                one.level, one.place = whole.level, (name, at)
+            return a
+        for one in new:
+            kept = self._kept(one.expression, one.level + 1)
+            one.expression, one.level = kept.expression, kept.level
         return a
 
     def _kept(self, expression: Any, layer: int) -> _Expression:
@@ -526,9 +605,17 @@ class _Query(Operations):
             while len(self.layers) <= layer:
                 self.layers.append({})
             self.layers[layer][name] = text, reads
+            if len(self.layers[layer]) > MANY_TIMES * DIALECTS[self.dialect]:
+                raise self._too_wide(f"more than {len(self.layers[layer]) - 1:,}")
             self.level_of[name] = layer
         name = self.names[text]
         return _Expression(exp.column(name), self.level_of[name])
+
+    def _too_wide(self, columns: str) -> InputError:
+        return InputError(
+            f"the query would have {columns} columns in one step, and {self.dialect} has at most "
+            f"{DIALECTS[self.dialect]:,}; {self.shorter}export to .onnx, or for duckdb"
+        )
 
     def _write(self, expression: Any) -> str:
         return self.writer.generate(expression)
@@ -538,14 +625,13 @@ class _Query(Operations):
         table: str,
         keep: Sequence[str],
         answers: Sequence[tuple[str, Element]],
-        shorter: str,
     ) -> str:
-        """Return the query; ``shorter`` says what else makes one of fewer columns."""
+        """Return the query."""
         quoted = {name: self._write(exp.to_identifier(name, quoted=True)) for name in keep}
         final, needed = [], set()
         for name, one in answers:
             expression = _use(one) if one is not None else exp.cast(exp.null(), "double")
-            needed |= {c.name for c in expression.find_all(exp.Column)}
+            needed |= _columns_in(expression)
             alias = self._write(exp.to_identifier(name, quoted=True))
             final.append(f"  {self._write(expression)} AS {alias}")
         selects = []
@@ -569,10 +655,7 @@ class _Query(Operations):
         for i in (i for own in joined.values() for i in own):
             most = max(most, self.joined[i].n_columns)
         if most > DIALECTS[self.dialect]:
-            raise InputError(
-                f"the query would have {most:,} columns in one step, and {self.dialect} has at "
-                f"most {DIALECTS[self.dialect]:,}; {shorter}export to .onnx, or for duckdb"
-            )
+            raise self._too_wide(f"{most:,}")
         used = _places(VALUES, [line for level, own in selects if level == 1 for line in own])
         ctes = [self._values(i) for i in used]
         for level, lines in selects:
@@ -796,10 +879,10 @@ def _number_text(value: float) -> str:
     return text if "e" in text else f"{text}e0"
 
 
-def _text_of(made: str | float, reads: set[str]) -> Any:
+def _text_of(made: str | float, reads: set[str], is_sum: bool = False) -> Any:
     """Return an expression that is text already."""
     node = exp.Var(this=made if isinstance(made, str) else _number_text(made))
-    node.meta["reads"] = reads
+    node.meta.update(reads=reads, is_sum=is_sum)
     return node
 
 
@@ -813,7 +896,8 @@ def _number(value: float) -> Any:
 
 
 def _wrapped(expression: Any) -> Any:
-    if isinstance(expression, exp.Binary | exp.Not | exp.Is):
+    is_sum = isinstance(expression, exp.Var) and expression.meta.get("is_sum")
+    if is_sum or isinstance(expression, exp.Binary | exp.Not | exp.Is):
         return exp.Paren(this=expression)
     return expression
 
@@ -821,6 +905,14 @@ def _wrapped(expression: Any) -> Any:
 def _sum(terms: Sequence[Any]) -> Any:
     """A sum, in parentheses of a few terms each."""
     return _grouped(terms, _chain(exp.Add))
+
+
+def _text_of_sum(terms: Sequence[str]) -> str:
+    """The same of texts."""
+    while len(terms) > TERMS:
+        groups = [terms[first : first + TERMS] for first in range(0, len(terms), TERMS)]
+        terms = [f"({' + '.join(own)})" if len(own) > 1 else own[0] for own in groups]
+    return " + ".join(terms)
 
 
 def _chain(kind: Any) -> Callable[[Sequence[Any]], Any]:
