@@ -168,15 +168,19 @@ def learners(views=tuple(VIEWS)):
         yield at, entry, quick
 
 
-def cases(n_train=80, n_rows=30, wanted=lambda learner: True):
-    """Each learner that is wanted: of two and of three classes, or of numbers."""
+def cases(n_train=80, n_rows=30, wanted=lambda learner: True, *, both=True):
+    """Each learner that is wanted: of two and of three classes, or of numbers.
+
+    ``both=False``: of two or of three.
+    """
     train, rows = make_rows(n_train, 0), make_rows(n_rows, 1)
     table = pa.Table.from_pylist(train)
     encoded = {
         bins: (one, one.fit_transform(table)) for bins in (None, 4) for one in [encoder(bins)]
     }
     for at, entry, quick in learners():
-        for n_classes in (2, 3) if entry.task == "classification" else (0,):
+        classes = (2, 3) if both else (2 + at // 2 % 2,)
+        for n_classes in classes if entry.task == "classification" else (0,):
             own, X = encoded[None if (at + n_classes) % 2 else 4]
             learner = entry.make(random_state=0, **quick)
             if not wanted(learner):

@@ -114,13 +114,19 @@ TRAINED = {
     "trees": {
         "y": "y",
         "encoder": {"hash_bits": 4, "text": ["t__words"]},
-        "settings": {"n_bags": 1},
+        "settings": {"n_bags": 1, "max_iter": 20},
     },
     "trees:additive": {
         "y": "number",
         "task": "regression",
         "encoder": {"hash_bits": 4, "text": ["t__words"]},
-        "settings": {"max_categories": 0, "max_columns": 2, "n_components": 2, "n_bags": 1},
+        "settings": {
+            "max_categories": 0,
+            "max_columns": 2,
+            "n_components": 2,
+            "n_bags": 1,
+            "max_iter": 20,
+        },
     },
 }
 

@@ -16,6 +16,7 @@ from crossview.comparing.result.ranking import ComparisonRow
 from crossview.comparing.run import Run
 from crossview.estimators.network import learner as networks
 from crossview.estimators.trees import boosting
+from crossview.scoring import neighbors
 from crossview.scoring.problems import Classification, Regression
 
 # a budget makes the answer depend on the clock, a learning curve fits further models, and what
@@ -40,14 +41,25 @@ ONE = OF_MACHINES | {
 }
 
 
+# bags, rates and boosted trees, passes of networks, and trees that look for rows that are alike
+SMALL = {
+    (boosting, "BAGS"): 1,
+    (boosting, "OF_FEW_CLASSES"): (0.1, 30),
+    (boosting, "OF_MANY_CLASSES"): (0.2, 10),
+    (networks, "MOST_EPOCHS"): 3,
+    (networks, "FEWEST_EPOCHS"): 3,
+    (networks, "BLIND_EPOCHS"): 3,
+    (neighbors, "TREES"): 5,
+}
+AS_IN_USE = {(module, name): getattr(module, name) for module, name in SMALL}
+
+
 @contextmanager
-def few_trees():
-    """Have few boosted trees and passes of networks: they take longer than all others together."""
+def models_have(sizes):
+    """Set the sizes of models that say nothing of them."""
     with pytest.MonkeyPatch.context() as patch:
-        rate, _ = boosting.OF_FEW_CLASSES
-        patch.setattr(boosting, "OF_FEW_CLASSES", (rate, 30))
-        patch.setattr(networks, "MOST_EPOCHS", 3)
-        patch.setattr(networks, "FEWEST_EPOCHS", 3)
+        for (module, name), size in sizes.items():
+            patch.setattr(module, name, size)
         yield
 
 

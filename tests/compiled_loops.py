@@ -28,6 +28,7 @@ LOOPS = {
     "crossview.algorithms.performance.program.solve_program": 1,
     "crossview.algorithms.stacking.numbers.learning_pass": 1,
     "crossview.algorithms.stacking.several_classes.learning_pass": 1,
+    "crossview.algorithms.stacking.stream_memory.combining_pass": 1,
     "crossview.algorithms.stacking.two_classes.learning_pass": 1,
     "crossview.algorithms.trees.scores.score_rows": 1,
     "crossview.algorithms.trees.scores.score_without": 1,

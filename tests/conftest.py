@@ -66,6 +66,24 @@ def two_workers_compile_different_loops():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def models_are_small():
+    """Most tests are not about what trees and networks learn, which takes longer than all else."""
+    from comparisons import SMALL, models_have
+
+    with models_have(SMALL):
+        yield
+
+
+@pytest.fixture(scope="module")
+def models_are_as_in_use():
+    """They have as many trees and passes as without tests."""
+    from comparisons import AS_IN_USE, models_have
+
+    with models_have(AS_IN_USE):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def each_loop_is_compiled_once_by_all_tests_together(request, tmp_path_factory):
     """Another type of argument means another compilation, which takes a user seconds.
 

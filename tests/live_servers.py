@@ -1,6 +1,7 @@
 """A small model of a stream, rows for it, and a server in this process."""
 
 import json
+import time
 from contextlib import closing, contextmanager
 
 import numpy as np
@@ -78,6 +79,7 @@ class Client:
         """Wait until all labels of the log are learned; return the counts."""
         while (numbers := self.get("/stats"))["labels_to_learn"]:
             assert self.serving.broken is None, self.said
+            time.sleep(0.005)  # else to ask takes longer than to learn
         return numbers
 
 

@@ -21,6 +21,12 @@ def modules():
     return trees
 
 
+@cache
+def nodes(module):
+    """All nodes of the syntax tree of a module."""
+    return list(ast.walk(modules()[module]))
+
+
 def is_package(module):
     """Whether a module of ours is the ``__init__`` of a folder."""
     return PACKAGE.parent.joinpath(*module.split("."), "__init__.py").is_file()
@@ -31,18 +37,22 @@ def imports(module, *, for_types=True):
 
     ``for_types=False`` leaves out those under ``if TYPE_CHECKING``: they never run.
     """
-    pending = [modules()[module]]
-    while pending:
-        node = pending.pop()
-        if not for_types and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            pending.extend(node.orelse)
-            continue
+    own = nodes(module)
+    if not for_types:
+        unused = {
+            one
+            for node in own
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            for part in node.body
+            for one in ast.walk(part)
+        }
+        own = [node for node in own if node not in unused]
+    for node in own:
         if isinstance(node, ast.Import):
             yield from ((alias.name, None, node) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             source = _absolute(module, node)
             yield from ((source, alias.name, node) for alias in node.names)
-        pending.extend(ast.iter_child_nodes(node))
 
 
 def _absolute(module, node):

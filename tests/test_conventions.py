@@ -6,7 +6,7 @@ from inspect import signature
 
 from crossview.cli.app import app
 from crossview.cli.options import ARGUMENTS
-from package_source import assert_no, imports, modules, where
+from package_source import assert_no, imports, modules, nodes, where
 
 MAX_ARGUMENTS = 7
 MAX_KERNEL_LINES = 60
@@ -27,9 +27,9 @@ def private(name):
 
 def definitions(kinds, prefixes=("crossview",)):
     """Yield (module, "module.name", node) for each definition of some kinds."""
-    for module, tree in modules().items():
+    for module in modules():
         if module.startswith(prefixes):
-            for node in ast.walk(tree):
+            for node in nodes(module):
                 if isinstance(node, kinds):
                     yield module, f"{module}.{node.name}", node
 
@@ -62,9 +62,9 @@ def test_no_module_imports_an_underscore_name_of_another():
     assert_no(offenders)
 
 
-def names_defined_in(tree):
+def names_defined_in(module):
     """The names of functions, and of attributes that the objects of a module are given."""
-    for node in ast.walk(tree):
+    for node in nodes(module):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node.name
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -80,16 +80,16 @@ def test_no_module_reads_an_underscore_name_of_another():
     subclasses too.
     """
     offenders = []
-    for module, tree in modules().items():
+    for module in modules():
         imported = {
             alias.asname or alias.name
             for source, name, node in imports(module)
             for alias in node.names
             if ".".join(filter(None, [source, name])) in modules() and alias.name in (source, name)
         }
-        defined = NAMED_TUPLE.union(names_defined_in(tree))
+        defined = NAMED_TUPLE.union(names_defined_in(module))
         shares = module.startswith("crossview.estimators")
-        for node in ast.walk(tree):
+        for node in nodes(module):
             if not (isinstance(node, ast.Attribute) and private(node.attr)):
                 continue
             owner = ast.unparse(node.value)
@@ -103,16 +103,18 @@ def test_no_module_reads_an_underscore_name_of_another():
 
 def test_only_one_file_imports_what_scikit_learn_keeps_private():
     offenders = []
-    for module, tree in modules().items():
+    for module in modules():
         if module == "crossview.estimators.validation":
             continue
         for source, name, node in imports(module):
             path = f"{source}.{name}" if name else source
             if path.startswith("sklearn.") and any(map(private, path.split("."))):
                 offenders.append(f"{where(module, node)}: {path}")
-        for node in ast.walk(tree):
-            path = ast.unparse(node) if isinstance(node, ast.Attribute) else ""
-            if path.startswith("sklearn.") and private(node.attr):
+        for node in nodes(module):
+            if not (isinstance(node, ast.Attribute) and private(node.attr)):
+                continue
+            path = ast.unparse(node)
+            if path.startswith("sklearn."):
                 offenders.append(f"{where(module, node)}: {path}")
     assert_no(offenders)
 
@@ -147,9 +149,9 @@ def test_estimators_do_not_loop_over_rows():
     rows = re.compile(r"n_(samples|rows)|len\((X|y|rows|labels)\)|(X|rows)\.shape\[0\]|\.n_rows")
     offenders = [
         f"{where(module, node)}: for ... in {ast.unparse(node.iter)}"
-        for module, tree in modules().items()
+        for module in modules()
         if module.startswith("crossview.estimators")
-        for node in ast.walk(tree)
+        for node in nodes(module)
         if isinstance(node, ast.For | ast.comprehension)
         and re.match(r"(range|enumerate|zip)\(", ast.unparse(node.iter))
         and rows.search(ast.unparse(node.iter))
@@ -174,9 +176,9 @@ def test_errors_do_not_write_out_arguments_that_are_options():
     written = re.compile(rf"(?<![\w'-])({'|'.join(sorted(options))})=(?!=)")
     found = [
         f"{where(module, text)}: {text.value}"
-        for module, tree in modules().items()
+        for module in modules()
         if not module.startswith(NO_OPTIONS)
-        for call in ast.walk(tree)
+        for call in nodes(module)
         if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "InputError"
         for text in ast.walk(call)
         if isinstance(text, ast.Constant) and written.search(str(text.value))

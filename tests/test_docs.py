@@ -3,7 +3,6 @@
 import doctest
 import importlib
 import inspect
-import pkgutil
 import re
 import shlex
 import warnings
@@ -16,15 +15,20 @@ from sklearn.datasets import make_classification
 
 import crossview
 from command_line import run
+from comparisons import AS_IN_USE, models_have
 from contract.instances import public_learners
 from crossview import datasets
 from shared_data import folder as shared
 
 ROOT = Path(__file__).parents[1]
-MODULES = ["crossview"] + [
-    module.name
-    for module in pkgutil.walk_packages(crossview.__path__, "crossview.")
-    if not module.name.endswith("__main__")
+WITH_EXAMPLES = [
+    path.relative_to(ROOT / "src")
+    .with_suffix("")
+    .as_posix()
+    .replace("/", ".")
+    .removesuffix(".__init__")
+    for path in sorted((ROOT / "src" / "crossview").rglob("*.py"))
+    if ">>>" in path.read_text()
 ]
 DOCUMENTS = [
     str(p.relative_to(ROOT))
@@ -55,15 +59,19 @@ LEFT_OUT = {
 }
 
 
-@pytest.mark.parametrize("name", MODULES)
+def blocks(document, language):
+    text = (ROOT / document).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLES)
 def test_examples_in_docstrings_run(name):
     if name.startswith("crossview.compat."):
         pytest.importorskip(name, reason="the other library is not installed", exc_type=ImportError)
-    module = importlib.import_module(name)
-    if ">>>" in Path(module.__file__).read_text():  # most have none, and looking takes time
-        results = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
-        assert results.failed == 0
-        assert results.attempted
+    with models_have(AS_IN_USE):  # whose numbers are shown
+        results = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert results.failed == 0
+    assert results.attempted
 
 
 def members(name):
@@ -118,18 +126,13 @@ def test_each_parameter_is_documented_once_with_its_default(name):
             assert (value, type(value)) == (parameter.default, type(parameter.default)), one
 
 
-def blocks(document, language):
-    text = (ROOT / document).read_text()
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-
-
-@pytest.mark.parametrize("document", [d for d in DOCUMENTS if d != "CONTRIBUTING.md"])
+@pytest.mark.parametrize(
+    "document", [d for d in DOCUMENTS if d != "CONTRIBUTING.md" and blocks(d, "python")]
+)
 def test_python_programs_in_documents_run(document, tmp_path, monkeypatch):
     """Those of CONTRIBUTING.md add learners, metrics and readers; they have a test of their own."""
-    programs = blocks(document, "python")
-    assert programs or document != "README.md"
     monkeypatch.chdir(tmp_path)
-    for program in programs:
+    for program in blocks(document, "python"):
         exec(compile(program, document, "exec"), {"__name__": "document"})
 
 

@@ -7,7 +7,6 @@ import pytest
 from crossview import compiling, datasets
 from crossview.cli import main, progress
 from crossview.comparing.folds import scheduler
-from crossview.scoring import neighbors
 
 
 @pytest.fixture(scope="session")
@@ -31,8 +30,6 @@ def no_lines_of_the_clock(monkeypatch):
     """No line that the clock writes."""
     monkeypatch.setattr(progress, "SECONDS_TO_LINE", 3600.0)
     monkeypatch.setattr(progress, "SECONDS_PER_LINE", 3600.0)
-    # those that look for rows that are alike: comparing/test_neighbors.py is about them
-    monkeypatch.setattr(neighbors, "TREES", 5)
     # lines that only a slow or busy machine writes: which test compiles first is chance
     monkeypatch.setattr(scheduler, "MOST_TO_SAY", 3600.0)
     monkeypatch.setattr(compiling, "SECONDS_UNTOLD", 3600.0)

@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from command_line import run
-from comparisons import ONE
+from comparisons import AS_IN_USE, ONE
 from crossview import InputError, ViewEncoder, compare, describe, predict, train
 from crossview.comparing.result.comparison import Comparison
 from crossview.data.labeled_source import encoder_with_views, open_labeled
@@ -21,9 +21,10 @@ from crossview.scoring.specification import Scoring
 VIEWS = {"profile": "profile__*", "visit": "visit__*"}
 
 
-@pytest.fixture
-def trees_of_neighbors_are_few():
-    """They are as many as in use."""
+@pytest.fixture(autouse=True)
+def trees_tell(monkeypatch):
+    """They are half of those in use."""
+    monkeypatch.setattr(neighbors, "TREES", 15)
 
 
 def make_users(n_users=150, of_user=True, seed=0):
@@ -139,8 +140,9 @@ def test_identifiers_that_cross_or_have_many_rows_are_categories():
     assert (test.column, test.loss < 0.1) == ("store_id", True)
 
 
-def test_the_order_of_a_table_that_is_sorted_by_user_is_that_of_the_users():
+def test_the_order_of_a_table_that_is_sorted_by_user_is_that_of_the_users(monkeypatch):
     """Rows near in the order are alike because they are of the same user."""
+    monkeypatch.setattr(neighbors, "TREES", AS_IN_USE[neighbors, "TREES"])
     table = make_users(seed=3).sort_values("user_id", kind="stable")
     found = find(table, "bought", VIEWS)
     order, users = found.tests

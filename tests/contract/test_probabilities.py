@@ -109,7 +109,7 @@ def test_calibrate_says_what_is_wrong():
         LateFusionClassifier([5, 5]),
         MultiViewKernelRidgeClassifier(random_state=0),  # one width is found soon
         MultiViewLogisticRegression([5, 5]),
-        MultiViewNetworkClassifier([5, 5], n_members=1, random_state=0),
+        MultiViewNetworkClassifier([5, 5], n_members=1, max_epochs=20, random_state=0),
         MultiViewTreesClassifier([5, 5], n_bags=1, random_state=0),
         OnlineStackingClassifier([5, 5], calibration="sigmoid", random_state=0),
     ],

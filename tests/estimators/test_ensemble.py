@@ -213,7 +213,7 @@ def test_contributions_and_intercepts_add_up_to_the_score(members):
 def test_a_file_holds_members_and_weights(tmp_path):
     for K, members in ((2, MEMBERS), (3, THREE), (2, None)):
         X, y = views(K=K)
-        model = EnsembleClassifier(members=members, cv=3, random_state=0).fit(X, y)
+        model = EnsembleClassifier(members=members, cv=2, random_state=0).fit(X, y)
         save(model, tmp_path / "m.safetensors")
         again = load(tmp_path / "m.safetensors")
         assert (again.decision_function(X) == model.decision_function(X)).all()

@@ -22,6 +22,7 @@ from crossview.estimators.base.held_out import folds_of_groups, folds_to_fit, gr
 from crossview.estimators.trees.boosting import HeldOut
 from crossview.estimators.trees.features import Targets
 
+pytestmark = pytest.mark.usefixtures("models_are_as_in_use")
 N_PERSONS, VISITS = 120, 4
 
 

@@ -11,6 +11,7 @@ from crossview import MultiView, MultiViewNetworkClassifier, MultiViewNetworkReg
 from crossview.algorithms import network
 from crossview.estimators.network.features import RAMPS
 
+pytestmark = pytest.mark.usefixtures("models_are_as_in_use")
 FEW = {"n_members": 2, "n_hidden": 16, "random_state": 0}
 
 

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_info
 
 import crossview
-from comparisons import thorough
+from comparisons import AS_IN_USE, models_have, thorough
 from crossview import (
     InputError,
     MultiView,
@@ -21,6 +21,7 @@ from crossview import (
     ViewEncoder,
 )
 from crossview.comparing.folds.parts import drop_empty_columns
+from crossview.estimators.trees import boosting
 from crossview.estimators.trees.boosting import MAX_BINS
 
 FEW = {"n_bags": 1, "max_iter": 30, "random_state": 0}
@@ -142,10 +143,12 @@ def test_each_split_chooses_among_a_share_of_the_features_and_six_at_least():
 
 
 def test_of_many_classes_there_are_fewer_iterations():
+    assert AS_IN_USE[boosting, "OF_FEW_CLASSES"] == (0.1, 300)
+    assert AS_IN_USE[boosting, "OF_MANY_CLASSES"] == (0.2, 100)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 6)), np.arange(60) % 5
     X[np.arange(60), y] += 1.5
-    for n_classes, rate, steps in ((4, 0.1, 300), (5, 0.2, 100)):
+    for n_classes, rate, steps in ((4, 0.1, 30), (5, 0.2, 10)):
         rows = y < n_classes
         plain = MultiViewTreesClassifier(n_bags=1, validation_fraction=0.0, min_samples_leaf=1)
         given = clone(plain).set_params(learning_rate=rate, max_iter=steps, max_leaf_nodes=15)
@@ -378,7 +381,8 @@ def test_compare_tries_fewer_leaves_and_else_more():
         X = MultiView({"a": places[:n, :1], "b": places[:n, 1:]})
         y = target[:n] + 0.3 * rng.normal(size=n)
         given = {"task": "regression", "models": ["trees"], "curve": False}
-        answer = thorough(X, y, cv=2, **given)
+        with models_have(AS_IN_USE):
+            answer = thorough(X, y, cv=2, **given)
         chosen.append({one.get("max_leaf_nodes") for one in answer.row("trees").chosen})
     assert chosen[0] <= {31, 63}
     assert chosen[1] == {5}

@@ -42,9 +42,13 @@ HERE = Path(__file__).parent
 TOLERANCE = 1e-9
 
 
-@pytest.fixture(scope="module")
-def all_cases():
-    return [(case, make_plan(case.fitted), expected(case)) for case in cases()]
+@pytest.fixture(
+    scope="module",
+    params=["two or three classes", pytest.param("both", marks=pytest.mark.exhaustive)],
+)
+def all_cases(request):
+    found = cases(both=request.param == "both")
+    return [(case, make_plan(case.fitted), expected(case)) for case in found]
 
 
 def in_node(folder, jobs):

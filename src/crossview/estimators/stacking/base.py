@@ -247,7 +247,8 @@ class Stacking(NestedLearners):
             self._keep_experts(np.flatnonzero(alive))
         if (memory := self._memory(self._state)) is None:
             return out, out
-        alone, given = out.copy(), tuple(map(read_only, (y, weight, delay)))
+        alone = out.copy()
+        given = tuple(map(read_only, (y.astype(np.float64), weight, delay)))
         stream_memory.combine(rows, out, given, memory.for_loops())
         return out, alone
 
@@ -371,9 +372,8 @@ class Stacking(NestedLearners):
         self._experts.said = found
         out = self._combined_of(found)
         if self._follows and (memory := self._memory(self._state)) is not None:
-            n, C = out.shape  # rows of weight 0 are not learned
-            y = np.zeros(n, dtype=np.int64 if C > 1 else np.float64)
-            given = tuple(map(read_only, (y, np.zeros(n), np.zeros(n, dtype=np.int64))))
+            n = len(out)  # rows of weight 0 are not learned
+            given = tuple(map(read_only, (np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64))))
             stream_memory.combine(rows, out, given, memory.for_loops())
         return out
 

@@ -63,7 +63,8 @@ class StackRow:
         self._combine = stack._bind_combination(p, of_rows, scores, learn)
         self._remember: Bound | None = None
         if learn or stack._follows:
-            self._remember = stack._bind_memory(row.rows, of_rows, scores)
+            number = np.zeros(1) if example is None else example.number
+            self._remember = stack._bind_memory(row.rows, (number, *of_rows[1:]), scores)
 
     def _bind(self, stack: Any, k: int, expert: Expert) -> Bound | None:
         """Bind the loop of an expert; None if it has none for a single row."""
