@@ -320,9 +320,10 @@ class ViewLearner(BaseEstimator):
         """Learn what stands in for the score of a view that a row lacks.
 
         It is the mean of what the view changes the score by, so that the scores of rows that lack
-        it are about as high.  Each learned row that lacks the view teaches the learner what the
-        score is without it: of what stands in, n such rows leave 50 / (50 + n).  `fit` does this
-        at its end; `crossview.train` also after a stream, and `partial_fit` never.
+        it are about as high; nothing, if one in 50 of these rows lacks the view, because then the
+        learner has learned it.  Of what stands in, n later rows that lack the view and are learned
+        leave 50 / (50 + n).  `fit` does this at its end; `crossview.train` also after a stream, and
+        `partial_fit` never.
 
         Parameters
         ----------

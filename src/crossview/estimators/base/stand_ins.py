@@ -20,6 +20,8 @@ from crossview.views import ViewLayout
 
 # rows whose scores are compared with those without a view
 N_ROWS = 512
+# share of them that lacks a view above which the learner has learned what the score is without it
+ENOUGH = 0.02
 # learned rows that lack a view after which half of what stands in for it is left: the learner has
 # learned the rest
 HALF = 50
@@ -79,19 +81,19 @@ class StandIns(StatePart):
 
             a_v = mean (f(x) - f(x without v)),    a_all = mean f(x) - f(nothing) - sum_v a_v,
 
-        where the first mean is that of the rows that have the view.
+        where the first mean is that of the rows that have the view; 0 if enough rows lack it.
         """
         lacks = _lacks(rows)
         n, V = len(lacks), lacks.shape[1] - 1
         full, found = score(rows, None), np.zeros((V + 1, self.n_scores))
-        for v in range(V):
-            there = ~lacks[:, v]
-            if there.any():
-                present = ~lacks[:, :V]
-                present[:, v] = False
-                found[v] = (full - score(rows, present))[there].mean(axis=0)
-        nothing = score(rows, np.zeros((n, V), dtype=bool))[0]
-        found[V] = full.mean(axis=0) - nothing - found[:V].sum(axis=0)
+        unknown = lacks.mean(axis=0) < ENOUGH
+        for v in np.flatnonzero(unknown[:V]):
+            present = ~lacks[:, :V]
+            present[:, v] = False
+            found[v] = (full - score(rows, present))[~lacks[:, v]].mean(axis=0)
+        if unknown[V]:
+            nothing = score(rows, np.zeros((n, V), dtype=bool))[0]
+            found[V] = full.mean(axis=0) - nothing - found[:V].sum(axis=0)
         if np.isfinite(found).all():
             before = self.state.get("lacked", np.zeros(V + 1))
             lacked = np.maximum(before, lacks.mean(axis=0) * n_rows)
