@@ -104,7 +104,7 @@ def test_sparse_rows_and_missing_views(friedman):
     for own in center.values():
         own[4] = 0.0  # few rows have it
     middle = MultiView({name: own[None] for name, own in center.items()})
-    own, _, of_all = model.get_state()["stand_in"][:, 0] * y.std()
+    own, _, of_all = model.get_state()["stand_in"][:, 0] * model._score_scale()
     expected = model.predict(middle) + own + of_all
     np.testing.assert_allclose(model.predict(nothing), expected, rtol=1e-9)
 
