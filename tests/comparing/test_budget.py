@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from comparisons import ONE, make_noisy, make_views, thorough
+from comparisons import AS_IN_USE, ONE, make_noisy, make_views, models_have, thorough
 from crossview import PassiveAggressiveClassifier, Scoring
 from crossview.baselines.entries import baselines
 from crossview.catalog.learners import find_learner, known_learners
@@ -545,7 +545,8 @@ def test_where_time_is_short_the_best_models_have_fewer_folds(costs, monkeypatch
 def test_trees_are_lighter_where_the_budget_is_short(costs, budget, lighter):
     """The setting says so, and with it they are trained as they were measured."""
     costs["trees"] = 1.0  # 200 rows and 133 of them: 333 s, and a fifth of it
-    answer = thorough(*make_views(), cv=2, budget=budget, models=["trees"], **UNTUNED)
+    with models_have(AS_IN_USE):
+        answer = thorough(*make_views(), cv=2, budget=budget, models=["trees"], **UNTUNED)
     (row,) = answer.rows
     entry = find_learner("trees", "classification", ["a"])
     for setting in row.chosen:

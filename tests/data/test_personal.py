@@ -185,6 +185,8 @@ def test_a_stream_goes_on_and_is_read_from_a_file(tmp_path, task):
     assert first.rows == 140
     then = train(table[140:], "label", init=tmp_path / "first.cv", **options)
     rows = table.drop_columns(["label"])
+    # what stands in for a view that a row lacks is that of the last rows of each run
+    rows = rows.filter(pa.array(whole.fitted[0].transform(rows).present.all(axis=1)))
     expected = whole.fitted.predict(rows)
     assert_array_equal(then.fitted.predict(rows), expected)
     save(then.fitted, tmp_path / "then.cv")

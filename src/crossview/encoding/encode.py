@@ -559,7 +559,13 @@ class ViewEncoder(ViewTransformer):
         return self._rows.hash_rows(self._table(X))
 
     def watched_columns(self) -> list[Watched]:
-        """Return the columns that `count_columns` counts."""
+        """Return the columns that `count_columns` counts.
+
+        Returns
+        -------
+        columns : list
+            Each with its name, its view, and what is rare of it.
+        """
         check_is_fitted(self, "layout_")
         return self._rows.plan.watched()
 

@@ -79,9 +79,12 @@ class LastRows:
         if self.read is not None:
             self.X = self.read.X if encoder is None else encoder.transform(self.read.X)
 
-    def stand_in(self, learner: Any, n_rows: int) -> None:
-        """Let the learner of so many rows learn from these what stands in for missing views."""
-        if self.X is not None:
+    def stand_in(self, learner: Any, n_rows: int, *, goes_on: bool = False) -> None:
+        """Let the learner of so many rows learn from these what stands in for missing views.
+
+        ``goes_on``: it has learned that from other rows before, which a few rows do not replace.
+        """
+        if self.X is not None and not (goes_on and len(self.X) < FEWEST_ROWS):
             learner.learn_stand_ins(self.X, n_rows)
 
     def see(self, batch: LabeledBatch) -> None:

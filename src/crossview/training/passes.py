@@ -179,7 +179,8 @@ class Passes:
             raise kind(f"no row {rows} to learn from", file=self.source.file)
         name, last = self.about["name"], self.last_rows
         last.encode(self.encoder)
-        last.stand_in(self.learner, self.scored.tally.n_rows)
+        goes_on = self.start is not None
+        last.stand_in(self.learner, self.scored.tally.n_rows, goes_on=goes_on)
         kept = diagnose(self.source, self.task, self.learner, self.encoder, last, name, self.scored)
         counts, threshold = self.scored.get_state(), self.task.fixed_threshold
         if self.scored.threshold is not None:

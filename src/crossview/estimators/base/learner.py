@@ -342,7 +342,7 @@ class ViewLearner(BaseEstimator):
         check_is_fitted(self, "_state")
         rows = self._read(X, reset=False, as_is=True)
         n = len(rows.indptr) - 1
-        known = np.arange(n) if sample_weight is None else np.flatnonzero(sample_weight)
+        known = np.arange(n) if sample_weight is None else np.flatnonzero(np.asarray(sample_weight))
         some = typed_rows(rows_at(rows, known[sample_of(len(known))]))
         self._learn_stand_ins_of(some, n if n_rows is None else n_rows)
         return self

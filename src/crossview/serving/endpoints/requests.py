@@ -332,9 +332,9 @@ def _reason(error: Exception, body: bytes) -> str:
         return "is nested too deeply"
     if body.startswith(b"\x1f\x8b"):
         return "the body is compressed; send JSON as it is"
-    if isinstance(error, UnicodeError):
-        return "the body is not UTF-8"
     words = " ".join(str(error).split())[:300]
+    if isinstance(error, UnicodeError) or words.startswith("Invalid UTF-8"):
+        return "the body is not UTF-8"
     if words == "Input data was truncated":
         return "the body ends before the JSON does" if body.strip() else "the body is empty"
     if re.match(r"(Number|Integer value) out of range - at `\$\[", words):
