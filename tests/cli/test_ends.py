@@ -1,17 +1,20 @@
 """How a command ends: a full disk, a pipe that breaks, signals, two runs; and what is left."""
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import forks
 from command_line import HERE, python, read_csv, run
+from crossview import cli
 from crossview.cli import progress
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and devices of POSIX")
@@ -65,6 +68,22 @@ def test_a_signal_leaves_the_state_before(number, status, line, here, request):
     assert process.returncode == status
     assert names(here) == [*before, "p.csv"]
     assert Path("p.csv").read_text() == "old\n"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_in_a_function_that_c_calls_ends_the_command(number, status, fails, monkeypatch):
+    handler = signal.signal(number, signal.getsignal(number))
+
+    def compiles(**_):
+        ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))()  # Python only prints it
+        if fails:  # for want of what the function should have left
+            raise RuntimeError("no compiled object yet")
+        wait_for(lambda: False)
+
+    monkeypatch.setattr(cli, "_made", lambda app: SimpleNamespace(main=compiles))
+    assert cli.main([]) == status
+    assert signal.getsignal(number) == handler
 
 
 @pytest.mark.exhaustive

@@ -74,8 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         from crossview.cli.app import app
 
         command = _made(app)
-    except KeyboardInterrupt:
-        return _interrupted()
+    except KeyboardInterrupt as error:
+        return _ended(error)
     except ImportError as error:
         return _refuse(str(cannot_import("the command line", str(error.name), error)))
     never_fail_to_print()
@@ -112,12 +112,8 @@ def _run(command: Any, argv: Sequence[str] | None) -> int:
         if callable(status):  # the options are read; see `as_callback`
             status = status()
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        return _interrupted()
-    except _Terminated as error:
-        with suppress(OSError):  # of a terminal that is closed
-            print("crossview: terminated", file=sys.stderr)
-        return 128 + error.args[0]
+    except (KeyboardInterrupt, _Terminated) as error:
+        return _ended(error)
     except InputError as error:
         return _refuse(str(error), NO_ROWS if isinstance(error, NoRowsError) else 2)
     except ModuleNotFoundError as error:
@@ -131,6 +127,8 @@ def _run(command: Any, argv: Sequence[str] | None) -> int:
         _drop_stdout()
         return _refuse(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except Exception as error:
+        if (signaled := _signal_behind(error)) is not None:
+            return _ended(signaled)
         if hasattr(error, "format_message"):  # typer's own, whichever click it carries
             path = getattr(getattr(error, "ctx", None), "command_path", "crossview")
             return _refuse(f"{error.format_message().rstrip('.')} (see {path} --help)")
@@ -143,7 +141,7 @@ def _run(command: Any, argv: Sequence[str] | None) -> int:
             return _refuse(f"out of memory{reason}; let the process have more, or give fewer rows")
         raise  # a bug
     if status == 130:
-        return _interrupted()
+        return _ended(KeyboardInterrupt())
     return status if isinstance(status, int) else 0
 
 
@@ -154,11 +152,17 @@ class _Terminated(BaseException):
     """
 
 
+_lost: list[BaseException] = []  # raised in a function that C called, and not passed on
+_AGAIN_SECONDS = 0.05
+
+
 @contextmanager
 def _ending_cleanly() -> Iterator[None]:
     """Raise `_Terminated` at SIGTERM and at SIGHUP, of a terminal that is closed.
 
     They otherwise end the process where it stands.  One that is ignored, as by nohup, stays so.
+    What is raised where C called Python, as the compiler does, Python only prints, and goes on: it
+    is raised again, as is Ctrl-C.
     """
     if threading.current_thread() is not threading.main_thread():  # the only one with signals
         yield
@@ -176,13 +180,46 @@ def _ending_cleanly() -> Iterator[None]:
             signal.signal(one, signal.SIG_IGN)
         raise _Terminated(number)
 
-    for number in before:
-        signal.signal(number, terminate)
+    def heed() -> None:
+        for number in before:
+            signal.signal(number, terminate)
+
+    say = sys.unraisablehook
+    again: list[threading.Timer] = []
+
+    def lost(unraisable: Any) -> None:
+        error = unraisable.exc_value
+        if not isinstance(error, (KeyboardInterrupt, _Terminated)):
+            say(unraisable)
+            return
+        _lost.append(error)
+        heed()
+        number = signal.SIGINT if isinstance(error, KeyboardInterrupt) else error.args[0]
+        again.append(threading.Timer(_AGAIN_SECONDS, signal.raise_signal, [number]))
+        again[-1].start()
+
+    heed()
+    sys.unraisablehook = lost
     try:
         yield
     finally:
+        sys.unraisablehook = say
+        for timer in again:
+            timer.cancel()
+        _lost.clear()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _signal_behind(error: BaseException) -> BaseException | None:
+    """Return the Ctrl-C or the signal without which this error would not be; None without one.
+
+    What was under way may fail as it is left, and what C called may fail without what Python lost.
+    """
+    behind: BaseException | None = error
+    while behind is not None and not isinstance(behind, (KeyboardInterrupt, _Terminated)):
+        behind = behind.__context__
+    return behind or next(iter(_lost), None)
 
 
 def _drop_stdout() -> None:
@@ -193,9 +230,12 @@ def _drop_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _interrupted() -> int:
-    print("crossview: interrupted", file=sys.stderr)
-    return 130
+def _ended(error: BaseException) -> int:
+    """Say that Ctrl-C or a signal ended the command; return its status."""
+    interrupted = isinstance(error, KeyboardInterrupt)
+    with suppress(OSError):  # of a terminal that is closed
+        print(f"crossview: {'interrupted' if interrupted else 'terminated'}", file=sys.stderr)
+    return 130 if interrupted else 128 + error.args[0]
 
 
 def _refuse(message: str, status: int = 2) -> int:
