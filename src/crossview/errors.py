@@ -288,6 +288,12 @@ def type_of(value: Any) -> str:
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}{shape}"
 
 
+def first_names(names: Sequence[str], most: int = 3) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def some_names(names: Sequence[Any], most: int = 20) -> str:
     """Return the names; of very many the first, the last, and how many there are.
 

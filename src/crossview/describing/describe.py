@@ -41,7 +41,7 @@ from crossview.encoding.view_columns import (
     suggested_views,
     without_ignored,
 )
-from crossview.errors import InputError, argument, check_kind
+from crossview.errors import InputError, argument, check_kind, first_names
 from crossview.labels import as_labels
 from crossview.readers.duck import identifier, literal
 from crossview.readers.source import Batch, Source, open_source
@@ -172,7 +172,10 @@ class Description:
                 columns.setdefault(words, []).append(one.name)
         return [
             *self.about_table,
-            *(f"{_some(names)}: {words}{_how(words, names)}" for words, names in columns.items()),
+            *(
+                f"{first_names(names)}: {words}{_how(words, names)}"
+                for words, names in columns.items()
+            ),
         ]
 
     def cells(self, most: int = 200) -> list[list[str]]:
@@ -862,12 +865,6 @@ def describe_head(
 def _query(name: str, value: str) -> str:
     """How a query gives other values of a column."""
     return f"read it by a query, SELECT * REPLACE ({value} AS {identifier(name)}) FROM ..."
-
-
-def _some(names: list[str], most: int = 3) -> str:
-    """A few names of many."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _how(words: str, names: list[str], most: int = 3) -> str:
