@@ -36,7 +36,7 @@ from crossview.data.row_columns import (
     with_row_location,
 )
 from crossview.data.rows_read import RowsRead, hash_of
-from crossview.data.shuffle import Shuffled, regroup, take_in_order
+from crossview.data.shuffle import Shuffled, check_sortable, regroup, take_in_order
 from crossview.encoding.encode import ViewEncoder, bins_of_stream
 from crossview.encoding.table_columns import RECOGNIZED, predictors, recognized, split_time
 from crossview.encoding.view_columns import split_form, without_ignored
@@ -50,6 +50,9 @@ from crossview.tables.arrow import numbers_of, pyarrow, release_unused
 from crossview.tables.columns import plain_kinds
 from crossview.tables.dates import is_text, split_format
 from crossview.views import MultiView, ViewLayout, as_groups
+
+# the file of a row, and its row there
+BYTES_OF_PLACE = 16
 
 
 @dataclass(frozen=True)
@@ -252,6 +255,15 @@ class LabeledSource:
         found = recognized(table, names, shared, declared, recognize)
         found.warn()
         self._use(table, encoder.set_params(**found.added_to(declared)).fit(used))
+        if time is not None and not self.in_memory and self.known_rows is not None:
+            check_sortable(self.known_rows * self._least_bytes(), self.file)
+
+    def _least_bytes(self) -> float:
+        """Return how many bytes a row takes in memory at least, by the types of its columns."""
+        from pyarrow.types import is_primitive
+
+        types = [field.type for field in self.stream.schema if field.name != self._label]
+        return BYTES_OF_PLACE + sum(kind.bit_width for kind in types if is_primitive(kind)) / 8
 
     def _use(self, table: Source, encoder: ViewEncoder) -> None:
         """Read the columns of this encoder, and those of labels and the like."""
