@@ -209,6 +209,9 @@ def closest_names(name: str, known: Sequence[str], most: int = 20) -> str:
     return f"{hint} (there are: {some_names(known, most)})"
 
 
+# of a value that is the name of its column, in text
+NAMES_AGAIN = "the line names the columns again: remove it"
+
 # by which a package is installed: the first of these that brings it
 EXTRAS = ("cli", "report", "dask", "serve", "postgres", "export", "river")
 

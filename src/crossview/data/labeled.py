@@ -42,7 +42,7 @@ from crossview.encoding.table_columns import RECOGNIZED, predictors, recognized,
 from crossview.encoding.view_columns import split_form, without_ignored
 from crossview.encoding.view_reader import ViewReader
 from crossview.encoding.view_scaler import ViewScaler
-from crossview.errors import InputError, NoRowsError, argument
+from crossview.errors import NAMES_AGAIN, InputError, NoRowsError, argument
 from crossview.labels import as_labels, has_label, rows_per_class
 from crossview.readers.prefetch import prefetch
 from crossview.readers.source import ROWS_OF_COLUMNS, ROWS_OF_VIEWS, Batch, Source, take_rows
@@ -346,8 +346,7 @@ class LabeledSource:
                 same &= numbers_of(pc.fill_null(pc.equal(batch.X.column(name), name), False))
             if same.any():
                 with with_row_location(batch):
-                    what = "the line names the columns again: remove it"
-                    raise InputError(what, row=int(same.argmax()))
+                    raise InputError(NAMES_AGAIN, row=int(same.argmax()))
 
     def _targets(self) -> Iterator[Any]:
         """Return the numbers to predict, by a pass over the labels; NaN where one is missing."""
