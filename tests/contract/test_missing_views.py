@@ -17,6 +17,7 @@ from crossview import (
     MultiViewTreesClassifier,
     OnlineNewtonClassifier,
     OnlineStackingClassifier,
+    predict,
     train,
 )
 
@@ -122,3 +123,9 @@ def test_rows_without_any_value_have_the_probability_of_the_class(model):
     nothing = pa.table({name: pa.nulls(1, pa.string()) for name in cells})
     p = trained.fitted.predict_proba(nothing)[0, 1]
     assert y.mean() / 2 < p < 2 * y.mean()
+    with pytest.warns(UserWarning, match="view 'ad' is missing; scored by the others, and a const"):
+        predict(trained, nothing.select(["user__city"]))
+    lacking = {**cells, "ad__size": pa.array([None] * 100 + cells["ad__size"][100:])}
+    trained = train(pa.table({**lacking, "click": y.astype(int)}), "click", model=model)
+    with pytest.warns(UserWarning, match="view 'ad' is missing; scored without it"):
+        predict(trained, nothing.select(["user__city"]))

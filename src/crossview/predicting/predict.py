@@ -148,8 +148,8 @@ def predict(
         check_table(output, predict_inputs(model, X))
     own = {"threshold": threshold, "positive": positive, "missing_columns": missing_columns}
     predictions = Predictions(model, X, keep=keep, explain=explain, **own)
-    for view in predictions.missing_views:
-        warnings.warn(f"view {view!r} is missing; scored without it", UserWarning, stacklevel=2)
+    for line in predictions.missing_lines():
+        warnings.warn(line, UserWarning, stacklevel=2)
     for column in predictions.null_columns:
         warnings.warn(f"column {column!r} is missing: null", UserWarning, stacklevel=2)
     answer: Any = None
@@ -227,6 +227,15 @@ class Predictions:
         self._drift = fitted.drift_counter()
         self._source.counter = self._columns = fitted.column_counter()
         self.schema = self._make_schema()
+
+    def missing_lines(self, where: str = "") -> list[str]:
+        """Return a line per view that all rows lack, which says how they are scored."""
+        constant = "scored by the others, and a constant in its place"
+        return [
+            f"view {view!r} is missing{where}; "
+            + (constant if self._learner._stands_in(view) else "scored without it")
+            for view in self.missing_views
+        ]
 
     @property
     def warnings(self) -> list[str]:
