@@ -1,5 +1,7 @@
 """What stands in for the score of a view that no learned row lacked."""
 
+import pickle
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -17,6 +19,9 @@ from crossview import (
     MultiViewTreesClassifier,
     OnlineNewtonClassifier,
     OnlineStackingClassifier,
+    PassiveAggressiveClassifier,
+    Perceptron,
+    SecondOrderPerceptron,
     predict,
     train,
 )
@@ -108,6 +113,36 @@ def test_rows_that_lack_a_view_are_learned_alike_one_by_one_and_in_batches(learn
     states = [one.get_state() for one in models]
     for name in states[0]:
         np.testing.assert_array_equal(*[state[name] for state in states], err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        Perceptron(random_state=0),
+        PassiveAggressiveClassifier(average=True, random_state=0),
+        AROWClassifier(random_state=0),
+        AROWClassifier(covariance="diagonal", random_state=0),
+        SecondOrderPerceptron(random_state=0),
+        MultiViewPAClassifier(random_state=0),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("fit", [True, False])
+def test_a_row_without_any_view_has_the_same_score_before_it_is_learned(learner, fit):
+    X, y = rows_of(200)
+    learner = clone(learner).fit(X, y) if fit else clone(learner).partial_fit(X, y, [0, 1])
+    empty = np.zeros((3, 3), dtype=bool)
+    empty[1] = True
+    some, labels = rows_of(3, empty, seed=1)
+    before = learner.decision_function(some[[0]])
+    if not fit:
+        assert before == 0.0
+    one = pickle.loads(pickle.dumps(learner))
+    assert learner.score_then_learn(some, labels)[0] == pytest.approx(before[0], rel=1e-12)
+    for i, row in enumerate(({}, {v: dict(enumerate(some[v][1])) for v in VIEWS}, {})):
+        one.learn_one(row, int(labels[i]))
+    for name, array in learner.get_state().items():
+        np.testing.assert_allclose(array, one.get_state()[name], rtol=1e-12, err_msg=name)
 
 
 @pytest.mark.parametrize("model", ["stacking", "pa:squared", "linear"])
