@@ -12,6 +12,7 @@ import numpy as np
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.row_columns import with_row_location
 from crossview.errors import InputError, argument, check_kind
+from crossview.estimators.base.stand_ins import stands_in
 from crossview.labels import Threshold
 from crossview.readers.prefetch import prefetch
 from crossview.readers.source import Source, input_files
@@ -233,7 +234,7 @@ class Predictions:
         constant = "scored by the others, and a constant in its place"
         return [
             f"view {view!r} is missing{where}; "
-            + (constant if self._learner._stands_in(view) else "scored without it")
+            + (constant if stands_in(self._learner, view) else "scored without it")
             for view in self.missing_views
         ]
 
