@@ -128,6 +128,14 @@ def test_the_rows_are_taken_in_the_order_of_a_column(table, capsys):
     sorted_before = crossview.train(in_order, "y", in_order=True, **kept)
     np.testing.assert_array_equal(by_time.learner.coef_, sorted_before.learner.coef_)
     assert by_time.fitted[0].view_columns() == {"t": ["t__words"], "n": ["n__x"]}
+    crossview.save(by_time, "time.st")
+    for start in (by_time, "time.st"):  # the second run knows the column
+        more = crossview.train(table, init=start)
+        by_hand = crossview.train(in_order, "y", init=sorted_before)
+        np.testing.assert_array_equal(more.learner.coef_, by_hand.learner.coef_)
+    assert crossview.train(table, init=more, in_order=False).order == "shuffled"
+    with pytest.warns(crossview.GuessWarning, match="no column 'times', in whose order the model"):
+        assert crossview.train(in_order, init=more).info["time"] == "times"
     for mode in ({"cv": 3}, {"progressive": True}):
         one = {"models": ["pa:concatenated"], "curve": False, **given, **mode}
         a = crossview.compare(table, "y", time="times", **one)

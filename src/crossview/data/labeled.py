@@ -275,6 +275,11 @@ class LabeledSource:
         self.stream = table.select([*used, *self.other_columns])
 
     @property
+    def time(self) -> str | None:
+        """The column in whose order the rows are read."""
+        return self._time
+
+    @property
     def dates(self) -> list[str]:
         """The columns of dates and times in the views."""
         kinds = self.encoder.kinds() if isinstance(self.encoder, ViewEncoder) else {}

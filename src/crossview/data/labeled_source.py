@@ -144,10 +144,13 @@ def given_parameters(encoder: ViewEncoder) -> dict[str, Any]:
     return {name: value for name, value in changed.items() if value not in ([], ())}
 
 
-def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSource:
+def open_more(
+    source: Any, y: Any, encoder: Any, *, time_of_model: str | None = None, **options: Any
+) -> LabeledSource:
     """Open rows for a model that has learned others, with its columns, read as it reads them.
 
-    The encoder of the rows has learned nothing; the options are those of `LabeledSource`.
+    The encoder of the rows has learned nothing; the options are those of `LabeledSource`, of which
+    ``time`` is ``time_of_model`` where the rows have that column, and no order of their own.
     """
     check_rows(source, y=y, weight=options.get("weight"))
     reads_columns = isinstance(encoder, ViewEncoder)
@@ -171,6 +174,14 @@ def open_more(source: Any, y: Any, encoder: Any, **options: Any) -> LabeledSourc
     if isinstance(y, str):
         check_label(rows, y, encoder.view_columns())
     known, views = set(rows.column_names), encoder.view_columns()
+    if time_of_model is not None and options.get("time") is None and not rows.ordered:
+        if time_of_model in known:
+            options["time"] = time_of_model
+        else:
+            warn_of_guess(
+                f"no column {time_of_model!r}, in whose order the model has learned: these rows "
+                f"are learned in their own; {argument('time')} names another one"
+            )
     absent = encoder.absent_views(rows.column_names)
     if absent:
         rows = rows.with_nulls([*dict.fromkeys(c for view in absent for c in views[view])])

@@ -37,6 +37,7 @@ BEGUN: dict[str, Any] = {key: SCHEMA[key] for key in ("model", "task", "label")}
 LATER: dict[str, Any] = {
     "row_sketch": (dict, None),
     "groups": (str, None),
+    "time": (str, None),
     "column_reference": (dict, None),
 }
 

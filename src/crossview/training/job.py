@@ -211,6 +211,7 @@ def new_job(
     own = None if source.encoder is None else clone(source.encoder)
     label, groups = (one if isinstance(one, str) else None for one in (y, of_rows.get("groups")))
     about = {"name": entry.name, "task": task, "label": label, "seed": seed, "groups": groups}
+    about |= {"time": source.time}
     return Job(
         *(entry, streamed, learner, own, source, problem, about),
         settings=settings,
@@ -218,10 +219,13 @@ def new_job(
     )
 
 
-def continued_job(start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: int) -> Job:
+def continued_job(
+    start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: int, *, shuffled: bool
+) -> Job:
     """Return the job of a model that has learned other rows before.
 
     ``y`` None: the label is the column of the model. ``of_rows`` are arguments of `open_labeled`.
+    Unless the rows are to be ``shuffled``, they have the order of time of those before.
     """
     info, (encoder, learner) = start.info, steps(start.fitted)
     task, classes = info["task"], getattr(learner, "classes_", None)
@@ -234,6 +238,7 @@ def continued_job(start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: i
         task=task,
         unlabeled=True,
         classes=None if classes is None else classes.tolist(),
+        time_of_model=None if shuffled else info.get("time"),
         **of_rows,
     )
     if entry.view is not None:
@@ -257,7 +262,8 @@ def continued_job(start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: i
     scoring = Scoring(metric, positive=positive, threshold=start.threshold)
     problem = make_problem(task, classes, scoring, positive_by=info["positive_by"])
     known = {name: info.get(name) for name in ("task", "label", "groups")}
-    about = {"name": entry.name, **known, "seed": seed}
+    own_time = source.time or info.get("time")
+    about = {"name": entry.name, **known, "seed": seed, "time": own_time}
     return Job(entry, True, learner, encoder, source, problem, about, start)
 
 

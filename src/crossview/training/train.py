@@ -108,7 +108,8 @@ def train(
     time : str, default=None
         A column of timestamps, dates or numbers: the rows are learned in its order, those of the
         same time in the order of the source.  The column is in no view.  The rows are sorted in
-        memory, up to 512 MB; of more, give a query with ORDER BY.
+        memory, up to 512 MB; of more, give a query with ORDER BY.  None: of ``init``, the column of
+        its training, unless X is such a query or ``in_order`` is False.
     weight : array-like of shape (n_samples,) or str, default=None
         How much each row counts in learning and calibration, 0 or more; 0: not at all.  The name of
         a column: its values; the column is in no view.  Loss, metric, threshold and encoder count
@@ -227,7 +228,7 @@ def train(
             own = {"model": model, "settings": settings, "classes": of_rows.pop("classes")}
             start.refuse(**own, **given_parameters(encoder), **scoring.given())
             start.refuse(task=task)
-            job = continued_job(start, X, y, of_rows, seed)
+            job = continued_job(start, X, y, of_rows, seed, shuffled=in_order is False)
         # 2. learn
         if job.streamed:
             before = None if job.start is None else job.start.info["order"]
@@ -243,7 +244,7 @@ def train(
             if checkpoint is not None:
                 shuffled = "in order" if order.state is None else "shuffled"
                 named = weight if isinstance(weight, str | None) else "in memory"
-                run = _run_of(job, [epochs, shuffled, time]) | {"the weights": named}
+                run = _run_of(job, [epochs, shuffled, job.source.time]) | {"the weights": named}
                 kept = CheckpointFile(checkpoint, run)
             leaks = LeakCheck(job.source)
             job.source.check = leaks.see

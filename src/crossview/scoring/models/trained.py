@@ -132,6 +132,8 @@ class Trained(SaysMetric, PlotMixin):
         A sketch of the rows that were learned, by which `evaluate` knows them again.
     groups : str or None
         The column of rows that belong together; `evaluate` counts rows by it.
+    time : str or None
+        The column in whose order the rows were learned; ``train(init=)`` learns more rows so.
     class_rows : list of int or None
         Number of labeled rows of each class; None where it is not known, or a number is predicted.
     predicted_rows : list of int or None
@@ -182,6 +184,7 @@ class Trained(SaysMetric, PlotMixin):
     row_sketch: dict[str, Any] | None = None
     column_reference: dict[str, Any] | None = None
     groups: str | None = None
+    time: str | None = None
     class_rows: list[int] | None = None
     predicted_rows: list[int] | None = None
     compiled: float = 0.0
