@@ -208,6 +208,13 @@ class FailingOnline(Perceptron):
         raise ValueError("no\nluck")
 
 
+class NaNOnline(Perceptron):
+    """A model that says nothing of some rows."""
+
+    def decision_function(self, X):
+        return np.where(X[:, 0] > 1.0, np.nan, X[:, 0])
+
+
 class Failing(Odd):
     """A model that fails in one of its methods."""
 

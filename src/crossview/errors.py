@@ -209,6 +209,9 @@ def closest_names(name: str, known: Sequence[str], most: int = 20) -> str:
     return f"{hint} (there are: {some_names(known, most)})"
 
 
+# of a value that is the name of its column, in text
+NAMES_AGAIN = "the line names the columns again: remove it"
+
 # by which a package is installed: the first of these that brings it
 EXTRAS = ("cli", "report", "dask", "serve", "postgres", "export", "river")
 
@@ -286,6 +289,12 @@ def type_of(value: Any) -> str:
     name = type(value).__name__
     shape = f" of {n} dimensions" if (n := getattr(value, "ndim", 1)) != 1 else ""
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}{shape}"
+
+
+def first_names(names: Sequence[str], most: int = 3) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def some_names(names: Sequence[Any], most: int = 20) -> str:

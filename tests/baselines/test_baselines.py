@@ -542,6 +542,14 @@ def test_if_no_other_model_is_left_the_error_is_shown():
         thorough(*make_views(), models=[FIT], cv=2)
 
 
+def test_a_score_that_is_nan_is_a_failure():
+    X, y = make_views()
+    for view in X.layout.names:
+        assert X[view][:, 0].max() > 1.0
+    with pytest.raises(InputError, match="a score is NaN"):
+        named("comparisons:NaNOnline").make(calibration="none").fit(X, y).predict(X)
+
+
 def test_an_error_of_a_learner_of_this_package_is_not_hidden(monkeypatch):
     def fail(*args):
         raise ZeroDivisionError
@@ -643,8 +651,9 @@ def test_own_classes_are_compared_in_the_order_of_a_stream():
     assert abs(own.value - rows["perceptron"].value) < 0.1
     with pytest.raises(InputError, match="'comparisons:Odd' has no partial_fit, so that it cannot"):
         compare(X, y, models=[], baselines=["comparisons:Odd"], progressive=True)
-    with pytest.raises(InputError, match="FailingOnline' failed: ValueError: no luck"):
-        compare(X, y, models=[], baselines=["comparisons:FailingOnline"], progressive=True)
+    for failing, why in (("FailingOnline", "ValueError: no luck"), ("NaNOnline", "a score is NaN")):
+        with pytest.raises(InputError, match=f"{failing}' failed: {why}"):
+            compare(X, y, models=[], baselines=[f"comparisons:{failing}"], progressive=True)
     with pytest.raises(InputError, match="is for a comparison by folds; leave it out, or leave"):
         compare(X, y, baselines=names, encoder=ViewEncoder(per="user"))
 

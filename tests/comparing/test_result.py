@@ -200,6 +200,15 @@ def test_the_verdict_on_an_ensemble(scores, sentences):
     ]
 
 
+@pytest.mark.parametrize("area", [0.8, 0.7])
+def test_where_only_the_roc_auc_is_behind_that_is_the_reason(area):
+    rows = [made_row("view:a", NEAR, roc_auc=area), made_row("pa:squared", UNSURE, roc_auc=area)]
+    answer = made_answer([*rows, made_row("ensemble", BEST, members=MEMBERS, roc_auc=0.8)])
+    told = str(answer.verdict)
+    assert ("cheapest model that is shown to be equal to it: view:a" in told) == (area == 0.8)
+    assert ("p = 0.68), but its ROC AUC is 0.7000, below 0.8000" in told) == (area == 0.7)
+
+
 def test_later_rows_that_are_predicted_worse_are_said():
     falls = {"view:a": [0.9, 0.8, 0.85, 0.6, 0.5], "arow": [0.7, 0.7, 0.7, 0.6, 0.6]}
     line = made_answer(falls, in_order=True).verdict[1]

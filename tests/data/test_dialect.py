@@ -5,6 +5,7 @@ import random
 import pytest
 
 import crossview
+from command_line import run
 from crossview import GuessWarning, InputError, describe, evaluate, open_table, predict, train
 from crossview.saving.model_header import read_tables
 
@@ -158,6 +159,21 @@ def test_a_line_that_names_the_columns_again_is_no_class(tmp_path):
         "ham",
         "spam",
     ]
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_line_that_names_the_columns_again_is_no_missing_value(
+    task, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    lines = ["a__x,b__x,y", *(f"{i}.5,{i % 7},{i % 2}" for i in range(40))]
+    (tmp_path / "twice.csv").write_text("\n".join([*lines, *lines]))
+    status, _, err = run(capsys, *("train", "twice.csv", "--label", "y", "--task", task, "-o", "m"))
+    row = ", row 40" if task == "classification" else ", row 40, column 'y'"
+    assert status == 2
+    assert err == [f"crossview: error: twice.csv{row}: the line names the columns again: remove it"]
+    found = describe(str(tmp_path / "twice.csv"), "y")
+    assert all("the line names the columns again" in str(one.warnings) for one in found.columns)
 
 
 def test_files_of_one_source_with_other_delimiters_are_told(tmp_path):

@@ -344,6 +344,27 @@ def test_slices_and_windows_without_a_positive_row_have_no_value(metric):
     alone = evaluate(fitted, rows.slice(0, 100), "y", scoring=metric)  # as for these rows alone
     assert np.isnan(alone.value)
     assert alone.metrics["accuracy"].value == 1.0
+    assert f"all 100 rows are of class False, so that {metric} cannot say" in str(alone.warnings)
+
+
+@pytest.mark.parametrize(
+    ("metric", "is_told"),
+    [("f1", True), ("macro_f1", True), ("roc_auc", True), ("accuracy", False), ("log_loss", False)],
+)
+@pytest.mark.parametrize("only", [True, False])
+def test_rows_of_one_class_are_told_where_the_metric_needs_both(metric, is_told, only):
+    """With false positives F1 is 0, as in scikit-learn, which looks as if the model were bad."""
+    x = np.random.default_rng(0).normal(size=400)
+    y = np.where(np.arange(400) < 100, only, x > 0)
+    rows = pa.table({"x": x, "place": np.where(np.arange(400) < 100, "quiet", "loud"), "y": y})
+    fitted = crossview.train(rows.slice(100), "y", model="linear").fitted
+    found = evaluate(fitted, rows, "y", by="place", window=100, scoring=metric)
+    assert [one.one_class for one in found.by[0].slices] == [False, is_told]
+    assert [one.one_class for one in found.windows] == [is_told, False, False, False]
+    words = f"of one class, so that {metric} cannot say how well the model tells the classes apart"
+    assert (f"{words}, in: place quiet, from row " in str(found.warnings)) == is_told
+    alone = evaluate(fitted, rows.slice(0, 100), "y", scoring=metric)
+    assert (f"all 100 rows are of class {only}" in str(alone.to_dict()["warnings"])) == is_told
 
 
 def test_windows_of_rows_numbers_and_of_default_width(model, table):

@@ -124,6 +124,17 @@ def test_what_was_left_out_is_told():
     ]
 
 
+def test_of_very_much_that_was_left_out_the_first_parts_are_told_and_the_rest_counted():
+    left = [LeftOut(f"tuned-{i}", f"{i} of 9 settings on all tuning rows", 0.0) for i in range(9)]
+    left += [LeftOut(f"slow-{i}", "not compared", 0.0) for i in range(7)]
+    answer = made_answer({"arow": BEST, "view:a": WORSE}, left_out=left)
+    assert comparison_notes(answer)[-1] == (
+        "left out to keep within the budget (budget=None): not compared: slow-0, slow-1, slow-2 "
+        "and 4 more; 0 of 9 settings on all tuning rows: tuned-0; 1 of 9 settings on all tuning "
+        "rows: tuned-1; parts of tuned-2, tuned-3, tuned-4 and 4 more"
+    )
+
+
 @pytest.mark.parametrize("name", ["logistic-regression", "baseline:gradient-boosting"])
 def test_where_no_model_of_scikit_learn_was_measured_that_is_told(name):
     left = [LeftOut(name, "not compared", 1.0)]

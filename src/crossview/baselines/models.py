@@ -37,6 +37,8 @@ MAX_COLUMNS = 250
 BINS = 63
 # beyond this many rows gradient boosting stops early
 ROWS_TO_STOP_EARLY = 10_000
+# why a model that the user names has failed
+NOT_FINITE = "a score is NaN or infinite"
 # parameters of a model that the user names
 GIVEN = {
     "arguments": ("mapping of str to value", "Arguments of the class."),
@@ -156,6 +158,12 @@ class _Given(PipelineLearner):
         missing = [] if get_tags(model).input_tags.allow_nan else [SimpleImputer()]
         return make_pipeline(ViewMatrix(dense=True, max_columns=MAX_COLUMNS), *missing, model)
 
+    def _joint_scores(self, rows: Any) -> np.ndarray:
+        scores = super()._joint_scores(rows)
+        if not np.isfinite(scores).all():
+            raise InputError(NOT_FINITE)
+        return scores
+
     def score_then_learn(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> np.ndarray:
@@ -199,6 +207,8 @@ class _Given(PipelineLearner):
                         line = " ".join(str(error).split())
                         kind = f"{type(error).__name__}: " if line else type(error).__name__
                         raise InputError(f"baseline {self.model!r} failed: {kind}{line}") from error
+        if not np.isfinite(scores).all():
+            raise InputError(f"baseline {self.model!r} failed: {NOT_FINITE}")
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def check_weights(self) -> None:

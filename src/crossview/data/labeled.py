@@ -36,13 +36,13 @@ from crossview.data.row_columns import (
     with_row_location,
 )
 from crossview.data.rows_read import RowsRead, hash_of
-from crossview.data.shuffle import Shuffled, regroup, take_in_order
+from crossview.data.shuffle import Shuffled, check_sortable, regroup, take_in_order
 from crossview.encoding.encode import ViewEncoder, bins_of_stream
 from crossview.encoding.table_columns import RECOGNIZED, predictors, recognized, split_time
 from crossview.encoding.view_columns import split_form, without_ignored
 from crossview.encoding.view_reader import ViewReader
 from crossview.encoding.view_scaler import ViewScaler
-from crossview.errors import InputError, NoRowsError, argument
+from crossview.errors import NAMES_AGAIN, InputError, NoRowsError, argument
 from crossview.labels import as_labels, has_label, rows_per_class
 from crossview.readers.prefetch import prefetch
 from crossview.readers.source import ROWS_OF_COLUMNS, ROWS_OF_VIEWS, Batch, Source, take_rows
@@ -50,6 +50,9 @@ from crossview.tables.arrow import numbers_of, pyarrow, release_unused
 from crossview.tables.columns import plain_kinds
 from crossview.tables.dates import is_text, split_format
 from crossview.views import MultiView, ViewLayout, as_groups
+
+# the file of a row, and its row there
+BYTES_OF_PLACE = 16
 
 
 @dataclass(frozen=True)
@@ -252,6 +255,15 @@ class LabeledSource:
         found = recognized(table, names, shared, declared, recognize)
         found.warn()
         self._use(table, encoder.set_params(**found.added_to(declared)).fit(used))
+        if time is not None and not self.in_memory and self.known_rows is not None:
+            check_sortable(self.known_rows * self._least_bytes(), self.file)
+
+    def _least_bytes(self) -> float:
+        """Return how many bytes a row takes in memory at least, by the types of its columns."""
+        from pyarrow.types import is_primitive
+
+        types = [field.type for field in self.stream.schema if field.name != self._label]
+        return BYTES_OF_PLACE + sum(kind.bit_width for kind in types if is_primitive(kind)) / 8
 
     def _use(self, table: Source, encoder: ViewEncoder) -> None:
         """Read the columns of this encoder, and those of labels and the like."""
@@ -334,8 +346,7 @@ class LabeledSource:
                 same &= numbers_of(pc.fill_null(pc.equal(batch.X.column(name), name), False))
             if same.any():
                 with with_row_location(batch):
-                    what = "the line names the columns again: remove it"
-                    raise InputError(what, row=int(same.argmax()))
+                    raise InputError(NAMES_AGAIN, row=int(same.argmax()))
 
     def _targets(self) -> Iterator[Any]:
         """Return the numbers to predict, by a pass over the labels; NaN where one is missing."""

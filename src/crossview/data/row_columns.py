@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from crossview.catalog.learners import LEARNERS
-from crossview.errors import GuessWarning, InputError, NoRowsError, argument, some_names
+from crossview.errors import (
+    NAMES_AGAIN,
+    GuessWarning,
+    InputError,
+    NoRowsError,
+    argument,
+    some_names,
+)
 from crossview.labels import MAX_WEIGHT, SpelledLabels, has_label, known_labels
 from crossview.readers.source import Batch, Source
 from crossview.tables.arrow import codes_of, is_number, labels_as, numbers_of, type_of_values
@@ -241,6 +248,8 @@ def explain_target(value: Any, column: str | None = None) -> str:
             "the number to predict is missing; leave the row out (WHERE ... IS NOT NULL in a "
             "query), or fill it in"
         )
+    if column is not None and value == column:
+        return NAMES_AGAIN
     is_word = column is not None and isinstance(value, str) and not re.search(r"\d", value)
     null = f"{argument(null=value)} if it says that there is none, " if is_word else ""
     return (

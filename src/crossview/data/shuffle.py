@@ -127,6 +127,20 @@ class _Buffer(Generic[Batch]):
         self.exhausted = True
 
 
+def check_sortable(n_bytes: float, file: str | None) -> None:
+    """Raise the error of `take_in_order` for rows that are known to take so much memory."""
+    if n_bytes > MAX_BYTES:
+        raise _too_large(file)
+
+
+def _too_large(file: str | None = None) -> InputError:
+    return InputError(
+        f"the rows take more than {MAX_BYTES / 2**20:,.0f} MB, and are sorted by "
+        f"{argument('time')} in memory; leave it out, and give a query with ORDER BY",
+        file=file,
+    )
+
+
 def take_in_order(
     batches: Iterator[Batch],
     sort: Callable[[Batch], tuple[Batch, np.ndarray]],
@@ -139,10 +153,7 @@ def take_in_order(
     """
     buffer = _Buffer(batches, np.inf if in_memory else MAX_BYTES)
     if not buffer.exhausted:
-        raise InputError(
-            f"the rows take more than {MAX_BYTES / 2**20:,.0f} MB, and are sorted by "
-            f"{argument('time')} in memory; leave it out, and give a query with ORDER BY"
-        )
+        raise _too_large()
     if buffer.batches:
         rows = type(buffer.batches[0]).join(buffer.batches).packed()
         del buffer

@@ -41,7 +41,7 @@ from crossview.encoding.view_columns import (
     suggested_views,
     without_ignored,
 )
-from crossview.errors import InputError, argument, check_kind
+from crossview.errors import NAMES_AGAIN, InputError, argument, check_kind, first_names
 from crossview.labels import as_labels
 from crossview.readers.duck import identifier, literal
 from crossview.readers.source import Batch, Source, open_source
@@ -172,7 +172,10 @@ class Description:
                 columns.setdefault(words, []).append(one.name)
         return [
             *self.about_table,
-            *(f"{_some(names)}: {words}{_how(words, names)}" for words, names in columns.items()),
+            *(
+                f"{first_names(names)}: {words}{_how(words, names)}"
+                for words, names in columns.items()
+            ),
         ]
 
     def cells(self, most: int = 200) -> list[list[str]]:
@@ -729,6 +732,8 @@ class _Pass(TableSummary):
                 f"{value!r} ({percent(count, present)})" for value, count in others[:MOST_NULLS]
             ]
             words += f", the others are {', '.join(shown)}"
+            if any(value == summary.name for value, _ in others):
+                return f"{words}: {NAMES_AGAIN}"
             many = len(others) > MOST_NULLS
             # such as >3, which is not missing
             odd = [value for value, _ in others if any(map(str.isdigit, value))]
@@ -842,6 +847,8 @@ def describe_head(
     refused = [one for one in answer.columns if one.name == y or one.view is None or not one.kind]
     for one in refused:
         one.warnings[:] = [words for words in one.warnings if words.startswith(LIKE_NUMBERS)]
+    for one in answer.columns if y is not None else ():
+        one.warnings[:] = [words for words in one.warnings if not words.endswith(NAMES_AGAIN)]
     if weight is not None and batch is not None:
         with suppress(InputError):  # which learning raises
             check_weight_column(table, weight)
@@ -862,12 +869,6 @@ def describe_head(
 def _query(name: str, value: str) -> str:
     """How a query gives other values of a column."""
     return f"read it by a query, SELECT * REPLACE ({value} AS {identifier(name)}) FROM ..."
-
-
-def _some(names: list[str], most: int = 3) -> str:
-    """A few names of many."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _how(words: str, names: list[str], most: int = 3) -> str:

@@ -27,7 +27,7 @@ from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, stro
 from crossview.scoring.column_drift import ColumnCounter
 from crossview.scoring.diagnostics import StrongColumn, ViewNumbers, view_numbers
 from crossview.scoring.drift import DriftCounter, of_predicted_class
-from crossview.scoring.metrics import is_bounded, running_sum, within_bounds
+from crossview.scoring.metrics import compares_classes, is_bounded, running_sum, within_bounds
 from crossview.scoring.metrics.blocks import MOST_BLOCKS
 from crossview.scoring.metrics.probability import (
     CALIBRATION_BINS,
@@ -111,6 +111,16 @@ class OneMetric:
     def value(self) -> float:
         """Return the metric."""
         return self.blocks.value() if self._tally is None else self._tally.value(self.metric)
+
+    def has_one_class(self) -> bool:
+        """Return whether a metric that needs rows of both classes, of two, has those of one."""
+        kind = metric_of(self.metric).kind
+        if self.task.name != "classification" or len(self.task.classes) != 2:
+            return False
+        needs_both = {"decision": "g_mean", "order": "roc_auc"}.get(kind)
+        if needs_both is None or not compares_classes(self.metric):
+            return False
+        return math.isnan(self.blocks.value(needs_both))
 
     def estimate(self, value: float | None = None, metric: str | None = None) -> Estimate:
         """Return the metric, or another that follows from the same counts, with its interval.

@@ -255,8 +255,10 @@ def _sliced(counts: Counts, slices: ByValue) -> SlicedColumn:
     }
     found = []
     for code in slices.ordered(rows):
-        estimate = counts.parts[slices.column, code].metric.estimate()
-        found.append(Slice(slices.names[code], rows[code], estimate, estimate.value - whole))
+        metric = counts.parts[slices.column, code].metric
+        estimate = metric.estimate()
+        away = estimate.value - whole
+        found.append(Slice(slices.names[code], rows[code], estimate, away, metric.has_one_class()))
     return SlicedColumn(slices.column, found)
 
 
@@ -274,6 +276,7 @@ def _windows(spec: EvaluationSpec, counts: Counts, missing_views: list[str]) -> 
             loss=part.loss / part.metric.n_rows,
             metric=part.metric.estimate(),
             drift=[] if part.drift is None else part.drift.drifts(missing_views),
+            one_class=part.metric.has_one_class(),
         )
         for code, part in parts
     ]

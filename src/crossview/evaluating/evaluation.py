@@ -9,11 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from crossview.catalog.metrics import NO_INTERVAL, metric_of, parse_metric
-from crossview.errors import argument
+from crossview.errors import argument, first_names
 from crossview.labels import Threshold
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.drift import Drift, drift_warnings
-from crossview.scoring.metrics import classes_averaged
+from crossview.scoring.metrics import classes_averaged, compares_classes
 from crossview.scoring.results import (
     PlotMixin,
     SaysMetric,
@@ -70,12 +70,14 @@ class Slice:
     value: the value, or a range of numbers.
     rows: number of rows.
     difference: it minus that of all rows.
+    one_class: whether all are of one class, of two, and the metric needs both.
     """
 
     value: str
     rows: int
     metric: Estimate
     difference: float
+    one_class: bool = False
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ class Window:
     rows: number of rows.
     loss: their mean loss; see ``Evaluation.loss``.
     drift: how far each view has moved since training.
+    one_class: whether all are of one class, of two, and the metric needs both.
     """
 
     start: str
@@ -104,6 +107,7 @@ class Window:
     loss: float
     metric: Estimate
     drift: list[Drift]
+    one_class: bool = False
 
 
 @dataclass
@@ -255,9 +259,24 @@ class Evaluation(SaysMetric, PlotMixin):
         ]
 
     @property
+    def of_one_class(self) -> list[str]:
+        """A line if all rows are of one class, of two, or those of some slices and windows are."""
+        says_nothing = f"{self.metric} cannot say how well the model tells the classes apart"
+        rows = self.class_rows or []
+        if len(rows) == 2 and 0 in rows and compares_classes(self.metric):
+            only = self.classes[int(np.argmax(rows))]
+            return [f"all {self.n_rows:,} rows are of class {only!r}, so that {says_nothing}"]
+        parts = [f"{of.column} {one.value}" for of in self.by for one in of.slices if one.one_class]
+        parts += [f"from {one.start}" for one in self.windows if one.one_class]
+        if not parts:
+            return []
+        return [f"all rows are of one class, so that {says_nothing}, in: {first_names(parts)}"]
+
+    @property
     def warnings(self) -> list[str]:
         """Lines about rows that were learned, one class for all rows, and what has moved."""
-        return [*self.learned_rows, *self.one_class, *drift_warnings(self.drift)]
+        doubts = [*self.learned_rows, *self.of_one_class, *self.one_class]
+        return [*doubts, *drift_warnings(self.drift)]
 
     @property
     def summary(self) -> str:

@@ -50,7 +50,7 @@ def _notes(e: Evaluation) -> Iterator[str]:
     """Return notes on rows left out and on the decision threshold."""
     if e.skipped:
         yield f"{e.skipped:,} rows without a label were skipped"
-    for line in e.one_class:
+    for line in (*e.of_one_class, *e.one_class):
         yield f"warning: {line}"
     yield from e.notes
     yield from missing_lines(e)

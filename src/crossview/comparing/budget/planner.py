@@ -28,7 +28,7 @@ from crossview.comparing.candidates import most_gain_first
 from crossview.comparing.folds.failures import Failures
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.tuning import Tuning, can_refine
-from crossview.comparing.result.ranking import LeftOut
+from crossview.comparing.result.ranking import NOT_COMPARED, LeftOut
 from crossview.comparing.run import Run
 
 # of the time of all workers; the rest is for tasks that take longer than expected
@@ -46,7 +46,7 @@ LEAST_OF_LATER = 0.2
 def _not_compared(begun: int) -> str:
     """Return that a learner is left out, after all but the last of the folds that have begun."""
     done = max(0, begun - 1)
-    return "not compared" + (f" after {done} fold{'s' * (done > 1)}" if done else "")
+    return NOT_COMPARED + (f" after {done} fold{'s' * (done > 1)}" if done else "")
 
 
 class Planner:

@@ -263,7 +263,7 @@ def _answer(
         test_share=share,
         tries_bins=data.tries_bins,
         tries_scales=bool(target_scales(data.y, run.grid)),
-        left_out=comparison.planner.left_out,
+        left_out=comparison.left_out,
         **known,
     )
 

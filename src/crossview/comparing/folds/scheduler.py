@@ -24,7 +24,7 @@ from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.tuning import Chosen, best_of, paths
 from crossview.comparing.folds.work import FoldScore, finish_fold, tune_settings
 from crossview.comparing.result.comparison import ComparisonObserver
-from crossview.comparing.result.ranking import ComparisonRow
+from crossview.comparing.result.ranking import NOT_COMPARED, ComparisonRow, LeftOut
 from crossview.comparing.run import Run
 from crossview.jobs.jobs import Call, Jobs
 from crossview.labels import Threshold
@@ -321,6 +321,32 @@ class FoldComparison:
         if self.blends:
             rows += self._ensemble(rows, list(range(self.n_folds)), cv)
         return rows
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """What failed and what the budget did not allow; of models that were ahead, that too."""
+        return [
+            replace(one, what=one.what + self._ahead(one.model))
+            if one.what.startswith(NOT_COMPARED)
+            else one
+            for one in self.planner.left_out
+        ]
+
+    def _ahead(self, name: str) -> str:
+        """Return that a dropped learner was the best one of the folds that it finished."""
+        folds = [f for f in self.scores[name] if f < self.n_folds]
+        if not folds:
+            return ""
+
+        def mean(of: str) -> float:
+            return float(np.mean([self.scores[of][f].value for f in folds]))
+
+        mine, metric = mean(name), self.run.metric
+        best = max(signed_score(metric, mean(other)) for other in self._kept_names())
+        if signed_score(metric, mine) <= best:
+            return ""
+        where = "the first fold" if len(folds) == 1 else f"{len(folds)} folds"
+        return f", though the best single model of {where} ({metric} {in_digits(mine)})"
 
     def _ensemble(
         self, rows: list[ComparisonRow], folds: list[int], cv: int

@@ -12,7 +12,7 @@ import numpy as np
 
 from crossview.comparing.result.comparison import Comparison
 from crossview.comparing.result.ranking import ComparisonRow, PersonalGain, behind_in
-from crossview.comparing.result.verdict import CONSTANT
+from crossview.comparing.result.verdict import CONSTANT, MOST_WORSE
 from crossview.comparing.run import Run
 from crossview.labels import about_weights
 from crossview.scoring.metrics import is_bounded, signed_score
@@ -24,8 +24,6 @@ from crossview.scoring.significance import (
 )
 from crossview.views import ViewLayout
 
-# a row is shown to be equal where it is worse by more than the rope with at most this probability
-MOST_WORSE = 0.1
 # with this one a row is worse
 SURELY = 0.95
 # folds that tell little of an ensemble

@@ -23,6 +23,8 @@ from crossview.scoring.significance import Posterior, correlated_t_posterior
 # learner takes
 USES = {"without": "(no user)", "category": "(user as category)", "per": "(per user)"}
 EFFORT = {"category": 10, "per": 20}
+# what `LeftOut.what` of a model that is not in the table begins with
+NOT_COMPARED = "not compared"
 # what a row has fold by fold
 BY_FOLD = ("scores", "inner", "chosen", "thresholds", "untuned_scores", "passes", "shares")
 

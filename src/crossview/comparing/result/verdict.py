@@ -5,8 +5,14 @@ from __future__ import annotations
 from crossview.catalog.learner import BASELINE
 from crossview.catalog.learners import LEARNERS
 from crossview.catalog.metrics import NO_INTERVAL, metric_of
-from crossview.comparing.result.ranking import ComparisonRow, LeftOut, Ranking, behind_in
-from crossview.errors import argument
+from crossview.comparing.result.ranking import (
+    NOT_COMPARED,
+    ComparisonRow,
+    LeftOut,
+    Ranking,
+    behind_in,
+)
+from crossview.errors import argument, first_names
 from crossview.scoring.metrics import signed_score
 from crossview.scoring.results import duration, in_digits
 from crossview.scoring.significance import SIGNIFICANT, p_in_words
@@ -22,6 +28,10 @@ CONSTANT = {
 BEYOND_CHANCE = 0.55
 # a difference of which one can be so sure is called one without a reservation
 CLEAR = 0.95
+# a row is shown to be equal where it is worse by more than the rope with at most this probability
+MOST_WORSE = 0.1
+# of what was left out: kinds, and names of each
+MOST_LEFT_OUT = 3
 # in order, of which the last ones may be worse than all before by more than chance
 FEWEST_FOLDS = 5
 
@@ -151,8 +161,15 @@ def _cheapest(c: Ranking) -> list[str]:
         ]
     return [
         f"no single model is shown to be equal to it; the nearest, {nearest.model} "
-        f"({short_value(c, nearest.value)}): {_chance(c, nearest, 'it')}"
+        f"({short_value(c, nearest.value)}): {_chance(c, nearest, 'it')}{_ranks_worse(c, nearest)}"
     ]
+
+
+def _ranks_worse(c: Ranking, row: ComparisonRow) -> str:
+    """Return why a row is not equal to the best that the metric alone would call so."""
+    if row.difference is None or row.difference.areas(c.rope).worse > MOST_WORSE:
+        return ""
+    return f", but its ROC AUC is {row.roc_auc:.4f}, below {c.best.roc_auc:.4f}"
 
 
 def _lead(c: Ranking, row: ComparisonRow) -> str:
@@ -264,17 +281,24 @@ def about_left_out(c: Ranking) -> list[str]:
     lines += [f"{one.model} failed: {one.what}" for one in c.left_out if one.failed]
     saved = [one for one in c.left_out if not one.failed]
     if saved:
-        models: dict[str, list[str]] = {}
-        for one in saved:
-            models.setdefault(one.what, []).append(one.model)
-        what = "; ".join(f"{words}: {', '.join(names)}" for words, names in models.items())
         seconds = sum(one.seconds for one in saved)
         about = f", about {duration(seconds)} of one core" if seconds >= 1.0 else ""
         without = argument(budget=None)
-        lines.append(f"left out to keep within the budget{about} ({without}): {what}")
+        lines.append(f"left out to keep within the budget{about} ({without}): {_some_of(saved)}")
     if best_baseline(c) is None and any(map(_looks_at_columns, saved)):
         lines.append(f"scikit-learn was not measured: raise {argument('budget')}")
     return lines
+
+
+def _some_of(saved: list[LeftOut]) -> str:
+    """Return what was left out, models that are not in the table first; the rest is counted."""
+    models: dict[str, list[str]] = {}
+    for one in sorted(saved, key=lambda one: not one.what.startswith(NOT_COMPARED)):
+        models.setdefault(one.what, []).append(one.model)
+    parts = [f"{what}: {first_names(names)}" for what, names in models.items()]
+    rest = {name for names in list(models.values())[MOST_LEFT_OUT:] for name in names}
+    parts[MOST_LEFT_OUT:] = [f"parts of {first_names(sorted(rest))}"] * bool(rest)
+    return "; ".join(parts)
 
 
 def _looks_at_columns(left: LeftOut) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from crossview.errors import InputError, argument
+from crossview.errors import NAMES_AGAIN, InputError, argument
 from crossview.readers.encodings import UTF_8, codec_name
 
 # what a value looks like that is a number with the other decimal point
@@ -153,7 +153,7 @@ def hint_about(error: InputError, format: CsvFormat) -> str:
     if error.row == 0 and not format.header:
         return f"; if this line names the columns, say {argument(header=True)}"
     if found[1] == error.column:
-        return "; the line names the columns again: remove it"
+        return f"; {NAMES_AGAIN}"
     if _COMMA.fullmatch(found[1]) and format.decimal == ".":
         return f"; is the decimal point a comma? {argument(decimal=',')}"
     if _POINT.fullmatch(found[1]) and format.decimal == ",":

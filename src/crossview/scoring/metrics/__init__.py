@@ -16,6 +16,7 @@ from crossview.labels import decide
 from crossview.scoring.metrics.blocks import BlockTally
 from crossview.scoring.metrics.measure import (
     classes_averaged,
+    compares_classes,
     confusion_matrix,
     error_of_shares,
     hinge_losses,
@@ -45,6 +46,7 @@ __all__ = [
     "best_threshold",
     "best_thresholds",
     "classes_averaged",
+    "compares_classes",
     "confusion_matrix",
     "decide",
     "error_of_shares",

@@ -160,6 +160,16 @@ def values_of_confusions(
     return (values * occurs).sum(axis=-1) / occurs.sum(axis=-1)
 
 
+def compares_classes(name: str) -> bool:
+    """Return whether a metric says how well classes are told apart, and so needs rows of them.
+
+    Shares of all rows, mean losses and mean costs do not.
+    """
+    metric = metric_of(name)
+    needs = metric.kind in ("decision", "order") and metric.scope != "rows"
+    return needs and metric.name != "cost"
+
+
 def classes_averaged(name: str, confusion: np.ndarray) -> int:
     """Return over how many classes a metric of more than two is the mean: those that occur.
 
