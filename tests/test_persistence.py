@@ -157,6 +157,9 @@ def test_a_stack_with_an_encoder_follows_the_stream(tmp_path):
     said = loaded.expert_predictions()
     assert loaded.set_delay(1, said).learn_one({"x": 0.0}, "yes") is loaded
     other = crossview.make_pipeline(crossview.ViewEncoder(), Perceptron())
+    own = crossview.Pipeline.set_delay
+    assert own.__doc__ == crossview.OnlineStackingClassifier.set_delay.__doc__  # for help
+    assert own(loaded, 0) is loaded
     assert not hasattr(other, "follow_stream")
 
 

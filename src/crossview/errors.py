@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, Protocol
@@ -191,14 +191,16 @@ def _rebuild(
     return kind(message, file=file, row=row, column=column)
 
 
-def closest_names(name: str, known: Sequence[str], most: int = 20) -> str:
+def closest_names(
+    name: str, known: Sequence[str], most: int = 20, *, taken: Collection[str] = ()
+) -> str:
     """Return the end of a message about an unknown name: the closest name and all known names.
 
-    Capital letters make no difference to what is close.
+    Capital letters make no difference to what is close, and names that are ``taken`` are not meant.
     """
     import difflib
 
-    folded = {str(k).casefold(): k for k in reversed(list(known))}
+    folded = {str(k).casefold(): k for k in reversed(list(known)) if k not in taken}
     close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1)
     hint = ""
     if close:

@@ -26,7 +26,7 @@ def _learner_has(name: str) -> Any:
 class _OfLearner:
     """A method of the last step that takes no rows; one that returns the step returns the pipeline.
 
-    The pipeline has it where the step does.
+    The pipeline has it where the step does.  That of the class says what that of a stack does.
     """
 
     def __init__(self, doc: str) -> None:
@@ -37,7 +37,13 @@ class _OfLearner:
 
     def __get__(self, owner: Any, kind: type | None = None) -> Any:
         if owner is None:
-            return self
+            described = getattr(load_object("crossview:OnlineStackingClassifier"), self._name)
+
+            @wraps(described)
+            def of_class(owner: Any, *args: Any, **options: Any) -> Any:
+                return getattr(owner, self._name)(*args, **options)
+
+            return of_class
         learner = owner.steps[-1][1]
         method = getattr(learner, self._name)
 

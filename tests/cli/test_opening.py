@@ -81,6 +81,7 @@ def test_what_is_mistyped_is_told_before_anything_heavy_loads(argv, message, tmp
     [
         (["t.csv"], "no column 'a__x'; did you mean 'a__xx'?"),
         (["t.csv"], "; without it: --missing-columns null"),
+        (["s.csv"], "no column 'a__x' (there are: a__z, b__w, y); without it: --missing"),
         (
             ["u.csv"],
             "u.csv: has none of the model's columns (a__x, a__z, b__w, ...); it has y, ...; is it "
@@ -97,6 +98,7 @@ def test_columns_are_those_of_the_model_before_anything_heavy_loads(more, messag
     table = pa.table({"a__x": [1, 2, 3, 4], "a__z": [2, 1, 3, 1], "b__w": [1, 0, 1, 1]})
     crossview.train(table, [0, 1, 0, 1], model="pa:squared", output=tmp_path / "m.st")
     (tmp_path / "t.csv").write_text("a__xx,a__z,b__w,y\n1,2,3,p\n")
+    (tmp_path / "s.csv").write_text("a__z,b__w,y\n2,3,p\n")  # a__z is a column of the model
     (tmp_path / "u.csv").write_text("y\np\n")
     (tmp_path / "w.csv").write_text("x,z\n1,2\n")
     argv = ["predict", "m.st", *more]

@@ -1,5 +1,7 @@
 """What stands in for the score of a view that no learned row lacked."""
 
+import pickle
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -17,6 +19,10 @@ from crossview import (
     MultiViewTreesClassifier,
     OnlineNewtonClassifier,
     OnlineStackingClassifier,
+    PassiveAggressiveClassifier,
+    Perceptron,
+    SecondOrderPerceptron,
+    predict,
     train,
 )
 
@@ -109,6 +115,36 @@ def test_rows_that_lack_a_view_are_learned_alike_one_by_one_and_in_batches(learn
         np.testing.assert_array_equal(*[state[name] for state in states], err_msg=name)
 
 
+@pytest.mark.parametrize(
+    "learner",
+    [
+        Perceptron(random_state=0),
+        PassiveAggressiveClassifier(average=True, random_state=0),
+        AROWClassifier(random_state=0),
+        AROWClassifier(covariance="diagonal", random_state=0),
+        SecondOrderPerceptron(random_state=0),
+        MultiViewPAClassifier(random_state=0),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("fit", [True, False])
+def test_a_row_without_any_view_has_the_same_score_before_it_is_learned(learner, fit):
+    X, y = rows_of(200)
+    learner = clone(learner).fit(X, y) if fit else clone(learner).partial_fit(X, y, [0, 1])
+    empty = np.zeros((3, 3), dtype=bool)
+    empty[1] = True
+    some, labels = rows_of(3, empty, seed=1)
+    before = learner.decision_function(some[[0]])
+    if not fit:
+        assert before == 0.0
+    one = pickle.loads(pickle.dumps(learner))
+    assert learner.score_then_learn(some, labels)[0] == pytest.approx(before[0], rel=1e-12)
+    for i, row in enumerate(({}, {v: dict(enumerate(some[v][1])) for v in VIEWS}, {})):
+        one.learn_one(row, int(labels[i]))
+    for name, array in learner.get_state().items():
+        np.testing.assert_allclose(array, one.get_state()[name], rtol=1e-12, err_msg=name)
+
+
 @pytest.mark.parametrize("model", ["stacking", "pa:squared", "linear"])
 def test_rows_without_any_value_have_the_probability_of_the_class(model):
     rng = np.random.default_rng(0)
@@ -122,3 +158,9 @@ def test_rows_without_any_value_have_the_probability_of_the_class(model):
     nothing = pa.table({name: pa.nulls(1, pa.string()) for name in cells})
     p = trained.fitted.predict_proba(nothing)[0, 1]
     assert y.mean() / 2 < p < 2 * y.mean()
+    with pytest.warns(UserWarning, match="view 'ad' is missing; scored by the others, and a const"):
+        predict(trained, nothing.select(["user__city"]))
+    lacking = {**cells, "ad__size": pa.array([None] * 100 + cells["ad__size"][100:])}
+    trained = train(pa.table({**lacking, "click": y.astype(int)}), "click", model=model)
+    with pytest.warns(UserWarning, match="view 'ad' is missing; scored without it"):
+        predict(trained, nothing.select(["user__city"]))

@@ -234,7 +234,8 @@ def test_functions_take_views_from_several_sources(files):
     with pytest.warns(UserWarning, match="view") as said:
         found = predict(whole.fitted, {"b": "new.csv", "a": "a.csv"}, on="id")
     assert found.column_names[:2] == ["id", "prediction"]
-    assert "view 'c' is missing; scored without it" in [str(one.message) for one in said]
+    line = "view 'c' is missing; scored by the others, and a constant in its place"
+    assert line in [str(one.message) for one in said]
     extra = set(pd.read_csv("new.csv")["id"]) & {"X1", "X2"}
     assert found.num_rows == 60 + len(extra)
     with pytest.warns(UserWarning, match="are not in b.csv"):
@@ -278,7 +279,8 @@ def test_commands_take_several_sources(files, capsys):
     assert status == 0
     assert len(out) == 21
     assert out[0].startswith('"id","prediction"')
-    assert err[0] == "crossview: view 'a' is missing in b=new.csv; scored without it"
+    told = "scored by the others, and a constant in its place"
+    assert err[0] == f"crossview: view 'a' is missing in b=new.csv; {told}"
     status, out, _ = run(capsys, "evaluate", "m.st", "labels.csv", *new)
     assert status == 0
     assert out[0].startswith("labels.csv + b=new.csv, 60 rows with a label: ")

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crossview import GuessWarning, InputError, open_table
+from crossview import GuessWarning, InputError, open_rows, open_table
 from crossview.readers.columnar import text as text_module
 from crossview.readers.columnar import wide
 from crossview.readers.prefetch import prefetch
@@ -760,6 +760,17 @@ def test_a_folder_of_partitions_is_not_read_without_its_column(name, tmp_path):
         open_table(tmp_path)
     query = str(caught.value).split('"')[1]
     assert rows(open_table(query)) == [{"a": 1.5, "day": 1}]
+
+
+@pytest.mark.parametrize(("name", "line"), [("a.vw", "1 |a x"), ("a.svm.gz", "1 1:2.5")])
+def test_a_folder_of_partitions_without_columns_is_read_by_a_pattern(name, line, tmp_path):
+    part = tmp_path / "day=1"
+    part.mkdir()
+    text = f"{line}\n".encode()
+    (part / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    with pytest.raises(InputError, match="these files have none; to read them") as caught:
+        open_rows(tmp_path)
+    assert open_rows(str(caught.value).split("'")[1]).n_rows == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are text there")

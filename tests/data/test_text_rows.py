@@ -625,7 +625,9 @@ def test_a_view_without_a_namespace_in_any_row_is_refused_unless_a_model_knows_i
     with pytest.warns(GuessWarning, match=r"view 'ad' is missing in .*later.vw; learned without"):
         again = train(str(later), init=trained)
     assert again.rows == 160
-    with pytest.warns(UserWarning, match="view 'ad' is missing; scored without it"):
+    with pytest.warns(
+        UserWarning, match="view 'ad' is missing; scored by the others, and a constant"
+    ):
         predict(trained.fitted, str(later))
     assert evaluate(trained.fitted, str(later)).missing_views == ["ad"]
     later.write_text("1 |User a |Ad x\n" * 40)

@@ -128,6 +128,16 @@ def test_levels_that_are_empty_are_in_no_name(label):
     }
     assert describe(table, label).columns[-1].name == "t"
     assert evaluate(trained.fitted, table, label).n_rows == 40
+    table["g", ""] = table["w", ""] = np.arange(40) // 2 + 1
+    for use in ({"groups": ("g", "")}, {"weight": ("w", "")}, {"time": ("w", "")}):
+        (name,) = use
+        given = {"model": "pa:squared", name: use[name][0]}
+        by_text = train(table, label, **given).fitted[-1].get_state()
+        by_levels = train(table, label, **{**given, **use}).fitted[-1].get_state()
+        assert all((by_text[key] == by_levels[key]).all() for key in by_text)
+    sliced = evaluate(trained.fitted, table, label, by=[("g", "")], time=("w", ""))
+    assert sliced.by[0].column == "g"
+    table = table.drop(columns=["g", "w"], level=0)
     with pytest.raises(InputError, match=r"no label column 'u' \(there are: a__.*, t\)"):
         train(table, "u")
     table["", "t"] = 1.0

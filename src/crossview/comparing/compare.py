@@ -39,7 +39,7 @@ from crossview.jobs.threads import threadpool_limits
 from crossview.scoring.problems import make_problem
 from crossview.scoring.specification import SHARED, Scoring
 from crossview.tables.columns import listed
-from crossview.views import MultiView
+from crossview.views import MultiView, column_called
 
 # seconds
 DEFAULT_BUDGET = 60.0
@@ -292,6 +292,7 @@ def compare(
     {'model': 'pa:concatenated', 'settings': {'C': 0.1}}
     """
     start = clock.monotonic()
+    weight, groups, time = (column_called(X, one) for one in (weight, groups, time))
     check_kind("a whole number", cv=cv, repeats=repeats, seed=seed)
     check_kind("a whole number or None", epochs=epochs, n_jobs=n_jobs)
     check_kind("a number", rope=rope)

@@ -26,6 +26,7 @@ class RowFunction:
     columns: those of ``columns`` that the model has, in their order.
     schema: of the predictions.
     missing_views: views of which there is no column.
+    missing_lines: a line about each of them.
     null_columns: columns of other views that there are not.
     """
 
@@ -54,6 +55,7 @@ class RowFunction:
         found = self._predictions(empty)
         self.schema = found.schema
         self.missing_views, self.null_columns = found.missing_views, found.null_columns
+        self.missing_lines = found.missing_lines()
 
     def check_output(self, name: str) -> None:
         """Raise an error for what is no column of the predictions."""

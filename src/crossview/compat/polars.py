@@ -93,8 +93,8 @@ def predict_expr(
         raise InputError("output= is empty; give a column of the predictions")
     for name in wanted:
         function.check_output(name)
-    for view in function.missing_views:
-        warnings.warn(f"view {view!r} is missing; scored without it", UserWarning, stacklevel=2)
+    for line in function.missing_lines:
+        warnings.warn(line, UserWarning, stacklevel=2)
     types = _frame(function.schema.empty_table()).schema
 
     def evaluate(rows: pl.Series) -> pl.Series:

@@ -178,14 +178,14 @@ class Plan:
     def table(self, X: Any) -> Any:
         """Return the columns as an Arrow table."""
         names = column_names(X)
-        known = set(names)
+        known, own = set(names), {c.name for c in self.columns}
         missing = [*dict.fromkeys(c.name for c in self.columns if c.name not in known)]
         if missing:
             without = argument(missing_columns="null")
+            near = closest_names(missing[0], names, taken=own)
             raise InputError(
-                f"no column {some_names([*map(repr, missing)], 5)}"
-                f"{closest_names(missing[0], names)}; crossview.predict predicts without: "
-                f"{without}; to learn these rows, add the column with nulls"
+                f"no column {some_names([*map(repr, missing)], 5)}{near}; crossview.predict "
+                f"predicts without: {without}; to learn these rows, add the column with nulls"
             )
         return to_arrow(X, list(dict.fromkeys(c.name for c in self.columns)))
 

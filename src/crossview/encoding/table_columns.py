@@ -238,7 +238,7 @@ def columns_of_model(
     wanted = list(dict.fromkeys(used))
     nulls = [column for column in wanted if column not in known]
     if nulls and missing_columns == "error":
-        near = closest_names(nulls[0], table.column_names)
+        near = closest_names(nulls[0], table.column_names, taken=wanted)
         without = argument(missing_columns="null")
         raise InputError(f"no column {nulls[0]!r}{near}; without it: {without}")
     return ColumnsOfModel([column for column in wanted if column in known], absent, nulls)

@@ -286,6 +286,10 @@ class Ensemble(NestedLearners):
     def _learn_stand_ins_of(self, rows: Rows, n_rows: int) -> None:
         """The members have learned them."""
 
+    def _stands_in(self, view: str) -> bool:
+        own = (one.learner for one in self._members if one.view in (None, view))
+        return any(learner._stands_in(view) for learner in own)
+
     def _portable_scorer(self) -> PortableBlend:
         members = []
         for one in self._members:

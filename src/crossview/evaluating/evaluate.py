@@ -35,6 +35,7 @@ from crossview.scoring.drift import Drift
 from crossview.scoring.models.fitted_model import ModelRows, UnknownLabelsError
 from crossview.scoring.problems import Classification, Problem
 from crossview.scoring.specification import Scoring
+from crossview.views import column_called
 
 
 def evaluate(
@@ -131,12 +132,13 @@ def evaluate(
     'worst'
     """
     # 1. the model, the task and the rows
+    by, time, groups = (column_called(X, one) for one in (by, time, groups))
     check_kind("a name or one value per row or None", y=y, groups=groups)
     check_kind("a name or a list of names", by=by)
     check_kind("a name or None", time=time)
     check_kind("True or False", views=views)
     spec = resolve(model, scoring, views)
-    by = [by] if isinstance(by, str) else list(by)
+    by = [by] if isinstance(by, str) else [column_called(X, one) for one in by]
     label = label_of_model(model) if y is None else None
     X, y, _ = open_views(
         X,

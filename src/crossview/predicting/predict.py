@@ -12,6 +12,7 @@ import numpy as np
 from crossview.data.joining.views_as_table import open_views
 from crossview.data.row_columns import with_row_location
 from crossview.errors import InputError, argument, check_kind
+from crossview.estimators.base.stand_ins import stands_in
 from crossview.labels import Threshold
 from crossview.readers.prefetch import prefetch
 from crossview.readers.source import Source, input_files
@@ -157,8 +158,8 @@ def predict(
         check_table(output, predict_inputs(model, X))
     own = {"threshold": threshold, "positive": positive, "missing_columns": missing_columns}
     predictions = Predictions(model, X, keep=keep, explain=explain, top=top, **own)
-    for view in predictions.missing_views:
-        warnings.warn(f"view {view!r} is missing; scored without it", UserWarning, stacklevel=2)
+    for line in predictions.missing_lines():
+        warnings.warn(line, UserWarning, stacklevel=2)
     for column in predictions.null_columns:
         warnings.warn(f"column {column!r} is missing: null", UserWarning, stacklevel=2)
     answer: Any = None
@@ -234,6 +235,15 @@ class Predictions:
         self._drift = fitted.drift_counter()
         self._source.counter = self._columns = fitted.column_counter()
         self.schema = self._make_schema()
+
+    def missing_lines(self, where: str = "") -> list[str]:
+        """Return a line per view that all rows lack, which says how they are scored."""
+        constant = "scored by the others, and a constant in its place"
+        return [
+            f"view {view!r} is missing{where}; "
+            + (constant if stands_in(self._learner, view) else "scored without it")
+            for view in self.missing_views
+        ]
 
     @property
     def warnings(self) -> list[str]:

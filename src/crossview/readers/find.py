@@ -30,6 +30,7 @@ _OTHERS |= dict.fromkeys(
     (".sqlite3", ".db"), f"is a database; write the rows to a file: {FROM_SQLITE}"
 )
 _OTHERS |= {".duckdb": f"is a database; {FROM_DUCKDB}"}
+_OF_VIEWS = {end for reader in READERS if reader.kind == "sparse" for end in reader.suffixes}
 _QUERY = re.compile(r"(\s|--.*\n|/\*(?s:.*?)\*/\s)*+(SELECT|WITH|FROM)\b\s*\S", re.IGNORECASE)
 # what may be the name of a file, too
 _MAYBE_QUERY = re.compile(
@@ -153,12 +154,16 @@ def _in_folder(folder: str) -> list[str]:
         raise NoRowsError("is a folder without files", file=folder)
     stem, suffix = os.path.splitext(files[0])
     if "=" in os.path.dirname(stem):
-        if suffix.lower() in _COMPRESSIONS:
-            suffix = os.path.splitext(stem)[1] + suffix
-        every = literal(os.path.join(folder, "**", "*" + suffix))
+        format = suffix.lower()
+        if format in _COMPRESSIONS:
+            format = os.path.splitext(stem)[1]
+            suffix = format + suffix
+        every = os.path.join(folder, "**", "*" + suffix)
+        how = f'give a query, such as "SELECT * FROM {literal(every)}"'
+        if format.lower() in _OF_VIEWS:  # which no query reads
+            how = f"and these files have none; to read them without it, give {every!r}"
         raise InputError(
-            "the names of its folders are values of a column; give a query, such as "
-            f'"SELECT * FROM {every}"',
+            f"the names of its folders are values of a column; {how}",
             file=folder,
         )
     return [os.path.join(folder, name) for name in files]

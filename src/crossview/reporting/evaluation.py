@@ -60,7 +60,7 @@ def _notes(e: Evaluation) -> Iterator[str]:
 def missing_lines(e: Evaluation) -> Iterator[str]:
     """Yield a line per view, and per column, that the rows have not."""
     for view in e.missing_views:
-        yield f"view {view!r} is missing in all rows; predicted without it"
+        yield f"view {view!r} is missing in all rows; predicted by the others"
     for column in e.null_columns:
         yield f"column {column!r} is missing: null"
 

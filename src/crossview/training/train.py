@@ -34,6 +34,7 @@ from crossview.training.job import (
 )
 from crossview.training.log import TrainingLog
 from crossview.training.passes import Order, Passes
+from crossview.views import column_called
 
 __all__ = ["Trained", "TrainingObserver", "train"]
 
@@ -172,6 +173,7 @@ def train(
     ['malignant', 'malignant']
     """
     # 1. check the arguments before a row is read
+    weight, groups, time = (column_called(X, one) for one in (weight, groups, time))
     check_kind("a whole number", epochs=epochs, seed=seed)
     check_kind("a mapping of names or None", settings=settings)
     check_kind("a name or None", task=task, time=time)

@@ -75,11 +75,8 @@ def _predict(rows: Any, output: str, keep: Sequence[str], **options: Any) -> int
         check_table(output, predict_inputs(rows.model, rows.table))
     keep = with_id(rows.table, keep)
     predictions = Predictions(rows.model, rows.table, keep=keep, **options)
-    for view in predictions.missing_views:
-        print(
-            f"crossview: view {view!r} is missing in {rows.arguments.title}; scored without it",
-            file=sys.stderr,
-        )
+    for line in predictions.missing_lines(f" in {rows.arguments.title}"):
+        print(f"crossview: {line}", file=sys.stderr)
     for column in predictions.null_columns:
         print(
             f"crossview: column {column!r} is missing in {rows.arguments.title}: null",

@@ -355,6 +355,13 @@ class ViewLearner(BaseEstimator):
 
         StandIns(self._state, self).learn(rows, score, n_rows)
 
+    def _stands_in(self, view: str) -> bool:
+        """Return whether a row that lacks a view gets a constant, here or of a learner in this."""
+        stand_ins = stand_ins_of(self)
+        if stand_ins is None or view not in self.layout_.names:
+            return False
+        return bool(stand_ins.values[self.layout_.index(view)].any())
+
     def _warm_starts(self) -> bool:
         """True where `fit` continues from the learned state."""
         return False

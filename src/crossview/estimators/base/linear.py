@@ -146,7 +146,10 @@ class LinearOnlineClassifier(LinearClassifier, OnlineClassifier):
         self, rows: Rows, order: np.ndarray, y: np.ndarray, weight: np.ndarray, scores: np.ndarray
     ) -> int:
         learn_pass, given = self._pass(Examples(rows, order, y, weight, scores))
-        return int(learn_pass(*given))
+        wrong = int(learn_pass(*given))
+        if len(rows.present):  # a single intercept is that of the views that take part: of none
+            scores[~rows.present.any(axis=1)] = 0.0
+        return wrong
 
     def _bind_learning(self, row: OneExample) -> Bound | None:
         learn_pass, given = self._pass(row.examples())

@@ -86,7 +86,8 @@ class Road:
         self.score: Bound | None = learner._bind_scoring(self.row, self.scores)
         # binding may have given the state another form
         self._arrays = _arrays(self._states)
-        # a row that lacks a view goes the way of tables, which add what stands in for it
+        # a row that lacks a view goes the way of tables, which add what stands in for it, and so
+        # does one that lacks all
         self._needs_all = any("stand_in" in state for state in self._states)
         self._keys: dict[Any, _Named] = {}
         self._every = list(range(min(learner._slots.n_columns, MOST)))
@@ -149,7 +150,7 @@ class Road:
         return self._fill(self._every, x, [True] * columns.layout.n_views)
 
     def _fill(self, columns: list[int], values: Any, present: list[bool]) -> bool:
-        if self._needs_all and not all(present):
+        if not (all(present) if self._needs_all else any(present)):
             return False
         if self.row.fill(columns, values, present):
             return True

@@ -351,6 +351,11 @@ class Stacking(NestedLearners):
     def _learn_stand_ins_of(self, rows: Rows, n_rows: int) -> None:
         self._experts.learn_stand_ins(rows, n_rows)
 
+    def _stands_in(self, view: str) -> bool:
+        # the experts of one view abstain
+        joint = (one.learner for one in self._experts if one.view is None)
+        return any(learner._stands_in(view) for learner in joint)
+
     def _portable_scorer(self) -> PortableStack:
         state, K, C = self._state, len(self._experts), self._n_scores()
         members = []
