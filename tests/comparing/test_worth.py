@@ -242,3 +242,15 @@ def test_bins_are_chosen_where_a_number_is_not_better_the_higher_it_is():
         parts = (encoder.transform(frame.iloc[part]) for part in (a, b))
         X_train, X_test = parts
         assert answer.best.scores[f] == pytest.approx(f1(X_train, y[a], X_test, y[b]))
+
+
+@pytest.mark.parametrize(("metric", "ends"), [("f1", (0.0, 1.0)), ("log_loss", (0.0, np.inf))])
+def test_intervals_of_two_folds_are_of_what_the_metric_can_be(metric, ends):
+    rows = [made_row("arow", [0.99, 0.9]), made_row("cw", [0.7, 0.1])]
+    answer = made_answer(rows, metric=metric)
+    for row in answer.rows[1:]:
+        low, high = (answer.best.value + end for end in answer.difference_interval(row))
+        assert ends[0] <= low <= row.value <= high <= ends[1]
+        assert low == 0.0
+    low, high = answer.interval_of(Posterior(0.1, 1.0, 1))
+    assert (low, high) == (-1.0, 1.0) or (metric == "log_loss" and high > 10.0)

@@ -145,7 +145,7 @@ def _about_curve(c: Comparison) -> list[str]:
         return []
     values = ", ".join(f"{point.rows:,}: {short_value(c, point.value)}" for point in c.curve.points)
     gain = c.curve.last_doubling
-    low, high = gain.interval()
+    low, high = c.interval_of(gain)
     return [
         f"{benefit_of_rows(gain, c.rope)}: {c.explained.model} by the number of training rows: "
         f"{values}; the last doubling gains {short_value(c, gain.location)} ({short_value(c, low)} "
@@ -175,7 +175,7 @@ def view_notes(c: Comparison) -> list[str]:
             ("without it", one.without, one.without_difference),
             ("where it is missing", one.missing, one.missing_difference),
         ):
-            low, high = change.interval()
+            low, high = c.interval_of(change)
             parts.append(
                 f"{what} {short_value(c, value)} ({short_value(c, change.location)}, 95 % interval "
                 f"{short_value(c, low)} to {short_value(c, high)})"
