@@ -10,12 +10,13 @@ PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 # how long `make fuzz` goes on
 FUZZ_SECONDS ?= 600
 
-.PHONY: help demo test test-all lint types pytest pytest-all fuzz bench docs papers release clean
+.PHONY: help demo test test-slow test-all lint types pytest pytest-all fuzz bench docs papers release clean
 
 help:
 	@echo "make demo      install, write a table with three views, compare, train, predict, serve"
-	@echo "make test      install, then lint, types and the tests"
-	@echo "make test-all  the same, with whole grids and runs without the compiler"
+	@echo "make test      install, then lint, types and nine tests of ten, in minutes"
+	@echo "make test-slow the tenth, which takes longest: the gate of a change has both"
+	@echo "make test-all  lint, types and all tests, with whole grids and runs without the compiler"
 	@echo "make fuzz      damaged model files, odd tables and commands for ten minutes"
 	@echo "make bench     install the peers, measure, rewrite docs/benchmarks.md and docs/scale.md"
 	@echo "make papers    the papers' tables and figures, run again; rewrites docs/papers/results.md"
@@ -50,11 +51,16 @@ test-all: .venv/installed-dev lint types pytest-all
 
 # A file stays with one worker, so that the two seldom compile the same loop. In the order of names:
 # that of xdist leaves files with few slow tests, such as servers that are killed, to the end.
+PYTEST := $(VENV) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
 pytest: .venv/installed-dev
-	$(VENV) -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -m "not slow and not exhaustive"
+
+test-slow: .venv/installed-dev
+	$(PYTEST) -m "slow and not exhaustive"
 
 pytest-all: .venv/installed-dev
-	$(VENV) -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m ""
+	$(PYTEST) -m ""
 
 # A new seed each time, which is printed with what failed; a part of it without the compiler, which
 # tells an index out of range from one that happens to hit memory of the process.

@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import tempfile
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import hypothesis
@@ -17,6 +18,47 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(tempfile.gettempdir()) / "cros
 # what a loop calls is compiled for Python by its first example
 hypothesis.settings.register_profile("few", deadline=None, max_examples=20)
 hypothesis.settings.register_profile("many", deadline=None, max_examples=200)
+
+
+# `make test` leaves them to `make test-slow`
+SLOW = Path(__file__).with_name("slow.txt")
+_seconds: dict[str, Counter] = defaultdict(Counter)  # by function and test
+
+
+def pytest_addoption(parser):
+    """Add what makes the list of slow tests again."""
+    parser.addoption(
+        "--write-slow",
+        type=float,
+        metavar="SECONDS",
+        help=f"write the functions whose tests take longer in the mean to {SLOW.name}",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)  # before those of other markers are left out
+def pytest_collection_modifyitems(items):
+    """Mark the tests that are listed as slow."""
+    slow = set(SLOW.read_text().splitlines())
+    for item in items:
+        if _function(item.nodeid) in slow:
+            item.add_marker("slow")
+
+
+def _function(nodeid):
+    return nodeid.partition("[")[0]
+
+
+def pytest_runtest_logreport(report):
+    """Add up what a test took with its fixtures."""
+    _seconds[_function(report.nodeid)][report.nodeid] += report.duration
+
+
+def pytest_sessionfinish(session):
+    """Write the list, if asked to; the workers of pytest-xdist have a part each."""
+    most = session.config.getoption("write_slow")
+    if most and not hasattr(session.config, "workerinput"):
+        slow = [name for name, tests in _seconds.items() if tests.total() / len(tests) > most]
+        SLOW.write_text("".join(f"{name}\n" for name in sorted(slow)))
 
 
 def pytest_configure(config):

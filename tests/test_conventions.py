@@ -3,6 +3,7 @@
 import ast
 import re
 from inspect import signature
+from pathlib import Path
 
 from crossview.cli.app import app
 from crossview.cli.options import ARGUMENTS
@@ -184,3 +185,12 @@ def test_errors_do_not_write_out_arguments_that_are_options():
         if isinstance(text, ast.Constant) and written.search(str(text.value))
     ]
     assert_no(found)
+
+
+def test_the_slow_tests_are_listed_by_their_names():
+    tests = Path(__file__).parent
+    listed = (tests / "slow.txt").read_text().splitlines()
+    assert listed == sorted(set(listed))
+    for name in listed:
+        file, _, function = name.partition("::")
+        assert f"\ndef {function}(" in (tests.parent / file).read_text(), name

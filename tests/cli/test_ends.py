@@ -36,6 +36,14 @@ def wait_for(condition):
         time.sleep(0.05)
 
 
+def default_handler(number, request):
+    """A process in the background may ignore it, and so would the ones that it starts."""
+    default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+    before = signal.signal(number, default)
+    request.addfinalizer(lambda: signal.signal(number, before))
+    return default
+
+
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
@@ -54,10 +62,7 @@ def names(folder):
     ],
 )
 def test_a_signal_leaves_the_state_before(number, status, line, here, request):
-    # a process in the background may ignore it, and so would the ones that it starts
-    default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-    handler = signal.signal(number, default)
-    request.addfinalizer(lambda: signal.signal(number, handler))
+    default_handler(number, request)
     before = names(here)
     Path("p.csv").write_text("old\n")
     process = start(*PREDICT, ENDLESS, "-o", "p.csv")
@@ -72,8 +77,10 @@ def test_a_signal_leaves_the_state_before(number, status, line, here, request):
 
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_in_a_function_that_c_calls_ends_the_command(number, status, fails, monkeypatch):
-    handler = signal.signal(number, signal.getsignal(number))
+def test_a_signal_in_a_function_that_c_calls_ends_the_command(
+    number, status, fails, monkeypatch, request
+):
+    handler = default_handler(number, request)
 
     def compiles(**_):
         ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(number))()  # Python only prints it

@@ -21,7 +21,12 @@ from crossview.comparing.followup import Refit, ablate, learning_curve
 from crossview.comparing.result.comparison import Comparison
 from crossview.comparing.run import Run
 from crossview.jobs.jobs import Jobs
-from crossview.reporting.tables import benefit_of_rows, class_table, comparison_notes
+from crossview.reporting.tables import (
+    benefit_of_rows,
+    class_tables,
+    comparison_notes,
+    tables_of_classes,
+)
 from crossview.scoring.problems import Classification
 from crossview.scoring.significance import Posterior, correlated_t_posterior
 
@@ -174,7 +179,7 @@ def test_points_of_the_learning_curve_have_different_rows():
 
 def test_each_class_has_its_precision_and_recall():
     row = made_row("arow", [0.9, 0.8], confusion=[[8, 2], [0, 10]])
-    table = class_table(made_answer([row]))
+    (table,) = class_tables(made_answer([row]))
     assert [list(column) for column in zip(*table.rows, strict=True)] == [
         ["no", "yes"],
         ["10", "10"],
@@ -184,7 +189,30 @@ def test_each_class_has_its_precision_and_recall():
         ["yes (2)", ""],
     ]
     row.confusion = None
-    assert class_table(made_answer([row])) is None
+    assert list(class_tables(made_answer([row]))) == []
+
+
+def test_of_many_classes_the_worst_ones_are_shown():
+    """The one that is never right and has most rows is first, and one without rows is none."""
+    counts = np.diag(np.arange(25) + 5)
+    counts[0] = 0
+    for k, other, n in ((7, 8, 2), (9, 10, 5), (11, 12, 1)):
+        counts[k, other], counts[k, k] = n, counts[k, k] - n
+    for k in (3, 4):
+        counts[k, 24], counts[k, k] = counts[k, k], 0
+    table, line = tables_of_classes("class", [f"c{k}" for k in range(25)], counts)
+    assert [row[0] for row in table.rows[:4]] == ["c4", "c3", "c24", "c9"]
+    assert [table.rows[0][k] for k in (1, 4, 5)] == ["9", "0.000", "c24 (9)"]
+    assert len(table.rows) == 10
+    assert line.startswith("the 10 of 25 classes with the lowest f1; --report FILE has all")
+
+
+def test_rows_that_an_ensemble_does_not_count_are_said():
+    whole, some = made_row("cw", [0.9, 0.8], confusion=[[8, 2], [0, 10]]), [[4, 1], [0, 5]]
+    note = "the arow is made of 10 of the 20 rows held out, and scored on them: with 2 classes no"
+    for confusion, said in ((some, 1), (whole.confusion, 0)):
+        answer = made_answer([made_row("arow", [0.95, 0.9], confusion=confusion), whole])
+        assert sum(line.startswith(note) for line in comparison_notes(answer)) == said
 
 
 def test_groups_may_be_a_column_which_is_in_no_view():
@@ -214,3 +242,15 @@ def test_bins_are_chosen_where_a_number_is_not_better_the_higher_it_is():
         parts = (encoder.transform(frame.iloc[part]) for part in (a, b))
         X_train, X_test = parts
         assert answer.best.scores[f] == pytest.approx(f1(X_train, y[a], X_test, y[b]))
+
+
+@pytest.mark.parametrize(("metric", "ends"), [("f1", (0.0, 1.0)), ("log_loss", (0.0, np.inf))])
+def test_intervals_of_two_folds_are_of_what_the_metric_can_be(metric, ends):
+    rows = [made_row("arow", [0.99, 0.9]), made_row("cw", [0.7, 0.1])]
+    answer = made_answer(rows, metric=metric)
+    for row in answer.rows[1:]:
+        low, high = (answer.best.value + end for end in answer.difference_interval(row))
+        assert ends[0] <= low <= row.value <= high <= ends[1]
+        assert low == 0.0
+    low, high = answer.interval_of(Posterior(0.1, 1.0, 1))
+    assert (low, high) == (-1.0, 1.0) or (metric == "log_loss" and high > 10.0)

@@ -37,7 +37,7 @@ def given(tmp_path_factory):
     [(*at, 3) for at in [*PATHS, *OBJECTS, *NAMES, *ROWS, *FLAGS, ("load", "path")]]
     + [(*at, "zz") for at in [*OBJECTS, *FLAGS]]
     + [(*at, TABLE) for at in [*ROWS, *PATHS, *NAMES]]
-    + [("predict", "explain", True), ("train", "classes", 3)],
+    + [("predict", "explain", True), ("predict", "top", 2.0), ("train", "classes", 3)],
 )
 def test_an_argument_of_a_wrong_type_is_an_error_of_one_line(given, verb, name, value):
     with pytest.raises(InputError, match=rf"^{name}= is an? \w+( of 2 dimensions)?; give "):

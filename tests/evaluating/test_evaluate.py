@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 from scipy.stats import beta
+from sklearn import metrics
 from sklearn.metrics import average_precision_score, r2_score, roc_auc_score
 
 import crossview
@@ -649,3 +650,43 @@ def test_groups_that_are_given():
     lists = table.append_column("tags", pa.array([[1]] * 300))
     with pytest.raises(InputError, match=r"'tags': holds list<.*, and groups are text, numbers or"):
         evaluate(trained, lists, groups="tags")
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_rows_of_other_classes_are_errors_and_have_no_probability(numbers, tmp_path):
+    rng = np.random.default_rng(5)
+    codes = rng.integers(4, size=500)
+    names = np.array([1, 2, 5, 7]) if numbers else np.array(["a", "b", "e", "z"])
+    columns = {"u__x": codes + rng.normal(size=500) / 2, "v__x": codes % 2 + rng.normal(size=500)}
+    y = names[codes].astype(object)
+    trained = crossview.train(pa.table(columns | {"y": y})[:300], "y", model="pa:squared")
+    y[[310, 499, 400]] = [3, 3, 9] if numbers else ["c", "c", "zz"]
+    rows = pa.table(columns | {"y": y})[300:]
+    pa_csv.write_csv(rows, tmp_path / "t.csv")
+    found = evaluate(trained, rows, window=100)
+    assert found.unknown == ({3: 2, 9: 1} if numbers else {"c": 2, "zz": 1})
+    assert found.classes == sorted([*found.unknown, *names.tolist()])
+    assert found.notes[0].startswith("3 of 200 rows have labels that the model does not know (")
+    from_text = evaluate(trained, tmp_path / "t.csv", "y", window=100).to_dict()
+    assert from_text["metrics"] == found.to_dict()["metrics"]
+    said = crossview.predict(trained, rows)
+    y, predicted = np.array(y[300:].tolist()), np.array(said["prediction"])
+    for name, value in (
+        ("accuracy", metrics.accuracy_score(y, predicted)),
+        ("macro_f1", metrics.f1_score(y, predicted, average="macro")),
+    ):
+        assert found.metrics[name].value == pytest.approx(value)
+    known = np.isin(y, names.tolist())
+    p = np.column_stack([said[f"probability_{one}"] for one in names])[known]
+    loss = metrics.log_loss(y[known], p, labels=names)
+    assert found.metrics["log_loss"].value == pytest.approx(loss)
+    assert np.mean([one.loss for one in found.windows]) == pytest.approx(loss, rel=0.05)
+    by_loss = evaluate(trained, rows, scoring="log_loss")
+    assert by_loss.value == pytest.approx(loss)
+    assert by_loss.n_rows == 200
+    for wrong in (
+        ["other"] * 101 + y[101:].tolist(),  # most of the rows
+        [f"n{i % 5}" if i < 5 else one for i, one in enumerate(y.tolist())],  # most of the classes
+    ):
+        with pytest.raises(InputError, match="is not among the classes of the model"):
+            evaluate(trained, rows, np.array(wrong, dtype=object))

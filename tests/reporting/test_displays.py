@@ -354,3 +354,25 @@ def test_what_a_backend_sets_as_it_is_loaded_stays(tmp_path):
         "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path]),
     }
     subprocess.run([sys.executable, "-c", code], env=env, check=True)
+
+
+def test_the_largest_confusions_of_many_classes_are_drawn():
+    classes = [f"a class with a long name {k}" for k in range(40)]
+    counts = np.diag(np.full(40, 10))
+    for k in range(20):
+        counts[k, k + 1], counts[k, k] = 5 - k // 5, 5 + k // 5
+    answer = made_answer([made_row("arow", [0.9, 0.8], confusion=counts.tolist())])
+    answer.classes = classes
+    display = answer.plot("confusion")
+    assert display.pairs == [(k, k + 1) for k in range(15)]
+    assert display.title == f"{classes[0]} is taken for {classes[1]} in 5 of 10 rows"
+    assert display.alt.startswith("60 of 70 rows that are predicted wrong: ")
+    names = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert len({*names}) == 15
+    svg_of(display, "confusion")
+    answer.recommended.confusion = np.diag(np.full(40, 10)).tolist()
+    with pytest.raises(InputError, match="no row is predicted as another class"):
+        answer.plot("confusion")
+    answer.recommended.confusion = None
+    with pytest.raises(InputError, match="has not counted them"):
+        answer.plot("confusion")

@@ -176,3 +176,16 @@ def test_scores_decide_where_they_are_much_better():
     codes = rng.choice(3, 400)
     assert best_thresholds("f1", codes, p, codes) is None
     assert best_thresholds("f1", p.argmax(axis=1), p, codes) == [1 / 3] * 3
+
+
+def test_those_of_many_classes_are_equal_or_the_scores_decide():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(1.0 / np.arange(1.0, 41.0), 3000)
+    codes = np.array([rng.choice(40, p=row) for row in p])
+    rare = p[:, ::-1].argmax(axis=1)  # scores that say little
+    assert best_thresholds("f1", codes, p, rare) == [1 / 40] * 40
+    assert best_thresholds("f1", codes, p, codes) is None
+    running = RunningThresholds("f1", 40)
+    running.decide(codes, np.log(p[:, ::-1] + 1e-9), p)
+    assert len(running.kept) <= 3072
+    assert running.threshold == [1 / 40] * 40

@@ -63,6 +63,15 @@ def test_explanations_of_other_models(tmp_path, several):
         answer = server.post("/predict?explain=1", {"row": rows[1]})
         assert answer["explanation"]["score_of"] == (answer["prediction"] if several else None)
         assert answer["explanation"]["columns"]
+        found = server.post("/predict?top=2", {"rows": [rows[1], {"user": 1}]}, 207)["predictions"]
+        if several:
+            best = sorted(answer["probabilities"].items(), key=lambda one: -one[1])[:2]
+            assert list(found[0]["probabilities"].items()) == best
+        else:
+            assert found[0]["probabilities"] is None
+        for wrong in ("0", "-1", "two", "٣"):
+            refused = server.post(f"/predict?top={wrong}", {"row": rows[1]}, 422)
+            assert f"top={wrong}; give a number from 1" in refused["error"]
 
 
 def test_the_form_of_mlflow(server):

@@ -11,6 +11,7 @@ DISPLAYS: dict[str, str] = {
     "experts": "crossview.reporting.displays.experts:ExpertWeightsDisplay",
     "learning curve": "crossview.reporting.displays.curves:LearningCurveDisplay",
     "time": "crossview.reporting.displays.curves:MetricOverTimeDisplay",
+    "confusion": "crossview.reporting.displays.confusion:ConfusionDisplay",
     "precision recall": "crossview.reporting.displays.ranking:PrecisionRecall",
     "roc": "crossview.reporting.displays.ranking:Roc",
     "calibration": "crossview.reporting.displays.ranking:ReliabilityDisplay",

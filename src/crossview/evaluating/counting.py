@@ -22,6 +22,7 @@ from crossview.errors import InputError
 from crossview.evaluating.evaluation import CalibrationBin, Estimate
 from crossview.evaluating.spec import WINDOW, EvaluationSpec, labeled_batches
 from crossview.evaluating.survey import LABELED, ROWS, Position
+from crossview.evaluating.unknown import ClassificationWithUnknown
 from crossview.evaluating.windows import ByRows
 from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, strong_columns
 from crossview.scoring.column_drift import ColumnCounter
@@ -174,6 +175,11 @@ class AllMetrics:
                 )
 
     @property
+    def n_rows(self) -> int:
+        """Rows counted, also those that only some metrics count."""
+        return max(self.tally.n_rows, *(one.n_rows for one in self._blocks.values()))
+
+    @property
     def value(self) -> float:
         """The metric that decides."""
         return self._value(self.task.metric)
@@ -220,7 +226,7 @@ class AllMetrics:
         """Return the rows per true class and predicted class."""
         if not isinstance(self.task, Classification):
             return None
-        return self.tally.confusion.tolist()
+        return self._blocks["decision"].blocks.confusion.tolist()
 
     def calibration(self) -> list[CalibrationBin]:
         """Return the bins of the probability of the positive class, or of the most probable."""
@@ -268,17 +274,18 @@ class PartCounts:
     """The counts of a slice, or of a window; those of consecutive rows add up.
 
     drift: of a window: how its rows are distributed.
-    loss: of a window: the sum of the losses.
+    loss: of a window: the sum of the losses of so many rows: those of classes of the model.
     starts_at: of a window of rows: the time of its first row, in words.
     """
 
     metric: OneMetric
     drift: DriftCounter | None = None
     loss: float = 0.0
+    loss_rows: int = 0
     starts_at: str = ""
 
     def __add__(self, other: PartCounts) -> PartCounts:
-        return added(self, other, "metric", "drift", "loss")
+        return added(self, other, "metric", "drift", "loss", "loss_rows")
 
 
 @dataclass
@@ -401,7 +408,11 @@ class RowCounter:
             counts.views[key].count(y, self.spec.score(hide_views(X, hidden)), blocks)
         each = of_classes = None
         if counts.drift is not None or len(names) > 1:
-            scores = None if self.spec.fitted.classes is None else scored.scores
+            task = self.spec.task
+            of_model = (
+                task.of_model(scored) if isinstance(task, ClassificationWithUnknown) else scored
+            )
+            scores = None if self.spec.fitted.classes is None else of_model.scores
             of_classes = np.asarray(self.spec.fitted.learner.view_scores(X))
             each = of_predicted_class(self.spec.fitted.learner, X, of_classes, scores)
         drifted = None
@@ -460,6 +471,7 @@ class RowCounter:
             if column is WINDOW:
                 losses = _losses(task, y[rows], scored.take(rows))
                 part.loss = float(running_sum(part.loss, losses))
+                part.loss_rows += len(losses)
                 if part.drift is not None:
                     part.drift.count(drifted[rows])
         if column is WINDOW:
@@ -501,7 +513,13 @@ def _subsets(names: Sequence[str]) -> dict[tuple[str, str], list[str]]:
 
 
 def _losses(task: Problem, y: np.ndarray, scored: Scored) -> np.ndarray:
-    """The log loss of each row; without probabilities its hinge loss, or its squared error."""
+    """The log loss of each row; without probabilities its hinge loss, or its squared error.
+
+    Not of rows of a class that the model has not.
+    """
+    if isinstance(task, ClassificationWithUnknown):
+        rows = task.is_of_model(y)
+        y, scored = y[rows], scored.take(rows)
     if scored.probabilities is not None:
         return log_losses(task.encode(y), scored.probabilities)
     return task.losses(y, scored)

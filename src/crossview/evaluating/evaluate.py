@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -27,11 +28,12 @@ from crossview.evaluating.spec import (
     resolve,
     window_of_rows,
 )
+from crossview.evaluating.unknown import ClassificationWithUnknown, count_unknown
 from crossview.evaluating.windows import ByRows, ByTime, find_windows
 from crossview.scoring.diagnostics import Diagnostics, expert_weights
 from crossview.scoring.drift import Drift
-from crossview.scoring.models.fitted_model import ModelRows
-from crossview.scoring.problems import Problem
+from crossview.scoring.models.fitted_model import ModelRows, UnknownLabelsError
+from crossview.scoring.problems import Classification, Problem
 from crossview.scoring.specification import Scoring
 from crossview.views import column_called
 
@@ -55,7 +57,9 @@ def evaluate(
     All metrics of the task get a 95 % interval: by the jackknife over blocks of consecutive rows,
     as errors of rows near each other are alike; a value of 0 or 1 has that of a share of so many
     rows (Clopper and Pearson 1934).  With ``groups`` the blocks are of whole groups, in any
-    order of the rows.  Rows without a label are skipped, and counted.
+    order of the rows.  Rows without a label are skipped, and counted.  Where a model has more than
+    two classes, a row of another one is an error of what is predicted, as in scikit-learn, and
+    metrics of scores and probabilities leave it out.
 
     Inputs and scores of each view are compared with those of the last training rows, or of a sample
     of rows that were fitted at once without an order, if the model is a file that `train` wrote, by
@@ -108,8 +112,8 @@ def evaluate(
     Raises
     ------
     InputError
-        A label is not among the classes of the model (the message names file and row), no row has a
-        label, or an argument is invalid.
+        More than half of the labels, or of two classes one, are not among the classes of the model
+        (the message names file and row), no row has a label, or an argument is invalid.
 
     Warns
     -----
@@ -154,7 +158,15 @@ def evaluate(
     spec.windows = _dividing_windows(rows, time, window)
     # 3. one pass over all
     counter = RowCounter(spec)
-    counter.count_all(rows, y)
+    try:
+        counter.count_all(rows, y)
+    except UnknownLabelsError:
+        unknown = count_unknown(spec, rows, y)
+        if unknown is None or not isinstance(spec.task, Classification):
+            raise
+        spec.task = ClassificationWithUnknown(spec.task, unknown)
+        counter = RowCounter(spec)
+        counter.count_all(rows, y)
     if isinstance(spec.groups, np.ndarray) and len(spec.groups) != counter.n_seen:
         raise InputError(f"{len(spec.groups)} groups for {counter.n_seen} rows")
     if counter.counts is None:
@@ -188,13 +200,14 @@ def make_evaluation(spec: EvaluationSpec, counts: Counts, rows: ModelRows) -> Ev
         model=fitted.info.get("model"),
         task=task.name,
         label=spec.label,
-        classes=fitted.classes or [],
+        classes=task.classes.tolist(),
+        unknown=getattr(task, "unknown", {}),
         positive=task.positive_label,
         positive_by=task.positive_by,
         threshold=None if threshold is None else task.of_other_side(threshold),
         threshold_for=spec.threshold_for,
         metric=task.metric,
-        n_rows=counts.all.tally.n_rows,
+        n_rows=counts.all.n_rows,
         skipped=counts.skipped,
         metrics=counts.all.estimates(),
         trained=_trained_value(fitted.info, task),
@@ -275,7 +288,7 @@ def _windows(spec: EvaluationSpec, counts: Counts, missing_views: list[str]) -> 
         Window(
             start=windows.start(code) + part.starts_at,
             rows=part.metric.n_rows,
-            loss=part.loss / part.metric.n_rows,
+            loss=part.loss / part.loss_rows if part.loss_rows else math.nan,
             metric=part.metric.estimate(),
             drift=[] if part.drift is None else part.drift.drifts(missing_views),
             one_class=part.metric.has_one_class(),

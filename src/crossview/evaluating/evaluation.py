@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from crossview.catalog.metrics import NO_INTERVAL, metric_of, parse_metric
-from crossview.errors import argument, first_names
+from crossview.errors import argument, first_names, some_names
 from crossview.labels import Threshold
 from crossview.scoring.diagnostics import Diagnostics
 from crossview.scoring.drift import Drift, drift_warnings
@@ -123,7 +123,10 @@ class Evaluation(SaysMetric, PlotMixin):
     label : str or None
         The column of the labels.
     classes : list
-        The classes, sorted; empty where a number is predicted.
+        The classes, sorted, also the ``unknown`` ones; empty where a number is predicted.
+    unknown : dict of label to int
+        Rows of each class that the model has not: errors of what it predicts.  Metrics of scores
+        and probabilities leave them out.
     positive : label or None
         With two classes: the one that the metric is about.
     positive_by : {"given", "name", "majority", "rarer", "guess"} or None
@@ -187,6 +190,7 @@ class Evaluation(SaysMetric, PlotMixin):
     n_rows: int
     skipped: int
     metrics: dict[str, Estimate]
+    unknown: dict[Any, int] = field(default_factory=dict)
     positive_by: str | None = None
     threshold_for: str | None = None
     trained: float | None = None
@@ -205,6 +209,11 @@ class Evaluation(SaysMetric, PlotMixin):
     diagnostics: Diagnostics | None = field(default=None, compare=False, repr=False)
 
     @property
+    def model_classes(self) -> list[Any]:
+        """The classes that the model knows."""
+        return [one for one in self.classes if one not in self.unknown]
+
+    @property
     def value(self) -> float:
         """The metric that decides, on all rows."""
         return self.metrics[self.metric].value
@@ -221,12 +230,25 @@ class Evaluation(SaysMetric, PlotMixin):
 
     @property
     def notes(self) -> list[str]:
-        """A line about the positive class, if nobody named it, and one about the threshold."""
+        """Lines about unknown labels, the positive class, if nobody named it, and thresholds."""
         # some of the metrics are about one class, whichever decides
-        lines = positive_note("f1", self.classes, self.positive, self.positive_by)
+        lines = self._about_unknown()
+        lines += positive_note("f1", self.classes, self.positive, self.positive_by)
         if self.threshold is not None:
-            lines.append(decision_words(self.positive, self.threshold, None, self.classes))
+            about = self.positive, self.threshold, None, self.model_classes
+            lines.append(decision_words(*about))
         return lines + self._about_costs()
+
+    def _about_unknown(self) -> list[str]:
+        """A line if the rows have labels that the model does not know."""
+        if not self.unknown:
+            return []
+        n, names = sum(self.unknown.values()), some_names([*self.unknown], 5)
+        rows, labels = ("rows have", "labels") if n > 1 else ("row has", "a label")
+        return [
+            f"{n:,} of {self.n_rows:,} {rows} {labels} that the model does not know ({names}): "
+            "errors of what it predicts; left out of metrics of scores and probabilities"
+        ]
 
     def _about_costs(self) -> list[str]:
         """A line if the threshold is the best for something else than the costs."""
@@ -245,7 +267,11 @@ class Evaluation(SaysMetric, PlotMixin):
         """Over how many of more than two classes the metric is the mean: those that occur."""
         if self.confusion is None:
             return None
-        return classes_averaged(self.metric, np.array(self.confusion))
+        confusion = np.array(self.confusion)
+        if metric_of(self.metric).kind == "order":
+            known = [one not in self.unknown for one in self.classes]
+            confusion = confusion[known][:, known]
+        return classes_averaged(self.metric, confusion)
 
     @property
     def learned_rows(self) -> list[str]:

@@ -75,7 +75,7 @@ class EvaluationSpec:
         """Return what reads the labels as the model knows them."""
         if self.fitted.classes is None:
             return NumberLabels(self.label)
-        return ClassLabels(self.fitted.classes, self.label)
+        return ClassLabels(self.task.classes.tolist(), self.label)
 
     def divide(
         self, columns: Mapping[str, Any], known: np.ndarray, first: int

@@ -43,6 +43,7 @@ def predict(
     positive: Any = None,
     missing_columns: str = "error",
     explain: int | None = None,
+    top: int | None = None,
 ) -> pa.Table: ...
 @overload
 def predict(
@@ -55,6 +56,7 @@ def predict(
     positive: Any = None,
     missing_columns: str = "error",
     explain: int | None = None,
+    top: int | None = None,
 ) -> int: ...
 def predict(
     model: Any,
@@ -67,6 +69,7 @@ def predict(
     positive: Any = None,
     missing_columns: str = "error",
     explain: int | None = None,
+    top: int | None = None,
 ) -> pa.Table | int:
     """Return or write the prediction, score, probabilities and one score per view for each row.
 
@@ -111,6 +114,12 @@ def predict(
         With two classes they are parts of ``score``, with more of the score of the predicted
         class, and of a regressor of the prediction.  A slot of several values has the name of the
         first, with ``(+ others)``.  None: no explanation.
+    top : int, default=None
+        Also name, per row, this many classes (such as 5) that are most probable, with their
+        probabilities: ``top_1_class``, ``top_1_probability``, ``top_2_class``, and so on.  They
+        stand in place of the columns per class: ``probability_<label>``, and with more than two
+        classes ``score_<label>``.  With thresholds the first one need not be the predicted one.
+        None: the columns per class.
 
     Returns
     -------
@@ -142,13 +151,13 @@ def predict(
     check_kind("a list of names", keep=keep)
     if not isinstance(threshold, str):
         check_threshold(threshold)
-    check_kind("a whole number or None", explain=explain)
+    check_kind("a whole number or None", explain=explain, top=top)
     X, _, _ = open_views(X, None, on, views={}, model=model)
     keep = with_id(X, keep)
     if output is not None:
         check_table(output, predict_inputs(model, X))
     own = {"threshold": threshold, "positive": positive, "missing_columns": missing_columns}
-    predictions = Predictions(model, X, keep=keep, explain=explain, **own)
+    predictions = Predictions(model, X, keep=keep, explain=explain, top=top, **own)
     for line in predictions.missing_lines():
         warnings.warn(line, UserWarning, stacklevel=2)
     for column in predictions.null_columns:
@@ -182,7 +191,7 @@ class Predictions:
 
     Parameters
     ----------
-    model, X, keep, threshold, positive, missing_columns, explain
+    model, X, keep, threshold, positive, missing_columns, explain, top
         As for `predict`; the model may be a `FittedModel`.
 
     Attributes
@@ -207,18 +216,16 @@ class Predictions:
         positive: Any = None,
         missing_columns: str = "error",
         explain: int | None = None,
+        top: int | None = None,
     ) -> None:
         fitted = model if isinstance(model, FittedModel) else FittedModel(model)
         if threshold != "trained":
             fitted.decide_by(threshold, positive)
         self._learner, self._classes = fitted.learner, fitted.classes
-        if explain is not None and not (
-            isinstance(explain, int) and 1 <= explain <= MOST_EXPLAINED
-        ):
-            raise InputError(
-                f"{argument(explain=explain)}; give a number from 1 to {MOST_EXPLAINED}"
-            )
-        self._n_explained = explain or 0
+        self._n_explained = _checked(MOST_EXPLAINED, explain=explain)
+        if top is not None:
+            self._check_has_top(top)
+        self._n_top = _checked(len(self._classes or ()), top=top)
         self._keep = list(keep)
         self._source = fitted.open(X, keep, missing_columns=missing_columns)
         self.n_rows = self._n_empty = 0
@@ -250,30 +257,40 @@ class Predictions:
         )
         return [empty] * bool(self._n_empty) + drift_warnings(drift)
 
+    def _check_has_top(self, top: int) -> None:
+        """Refuse the most probable classes of a model that has no probabilities of classes."""
+        if self._classes is None:
+            raise InputError(
+                f"{argument(top=top)} is about classes, and the model predicts numbers"
+            )
+        if not gives_probabilities(self._learner):
+            raise InputError(
+                f"{argument(top=top)} needs probabilities, and the model has none; leave "
+                "calibration='none' out"
+            )
+
     def _make_schema(self) -> pa.Schema:
         pa = pyarrow()
         learner = self._learner
         joint: list[str] = []
         if self._classes is not None:
-            two = len(self._classes) == 2
-            joint = ["score"] if two else [f"score_{label}" for label in self._classes]
+            each = [] if self._n_top else self._classes
+            joint = ["score"] if len(self._classes) == 2 else [f"score_{label}" for label in each]
             if gives_probabilities(learner):
-                joint += [f"probability_{label}" for label in self._classes]
+                joint += [f"probability_{label}" for label in each]
         own = [f"view_{view}" for view in learner.layout_.names]
         kind = pa.float64() if self._classes is None else kind_of_labels(self._classes)
-        explained = {
-            f"explain_{rank}_{what}": kind
-            for rank in range(1, self._n_explained + 1)
-            for what, kind in (("column", pa.string()), ("contribution", pa.float64()))
-        }
-        names = [*self._keep, "prediction", *joint, *own, *explained]
+        top = _ranked("top", self._n_top, {"class": kind, "probability": pa.float64()})
+        reasons = {"column": pa.string(), "contribution": pa.float64()}
+        explained = _ranked("explain", self._n_explained, reasons)
+        names = [*self._keep, "prediction", *joint, *top, *own, *explained]
         for name in names:
             if names.count(name) > 1:
                 raise InputError(
                     f"{argument('keep')} names {name!r}, which the predictions have already"
                 )
-        kinds = [*self._source.kinds_of_kept(), kind, *[pa.float64()] * len([*joint, *own])]
-        kinds += explained.values()
+        kinds = [*self._source.kinds_of_kept(), kind, *[pa.float64()] * len(joint), *top.values()]
+        kinds += [*[pa.float64()] * len(own), *explained.values()]
         return pa.schema(list(zip(names, kinds, strict=True)))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -281,34 +298,50 @@ class Predictions:
         for kept, X, batch in prefetch(self._source):
             self.n_rows += len(X)
             with with_row_location(batch):
-                found, numbers = self._predict(X)
+                predicted = self._predict(X)
                 explained = self._explain(X) if self._n_explained else []
-            kind = self.schema.field("prediction").type
-            predicted = floats(found) if self._classes is None else labels_as(found.tolist(), kind)
             yield pa.RecordBatch.from_arrays(
                 [
                     *(column.cast(self.schema.field(i).type) for i, column in enumerate(kept)),
-                    predicted,
-                    *map(floats, numbers.T),  # a missing view has no score
+                    *predicted,
                     *explained,
                 ],
                 schema=self.schema,
             )
 
-    def _predict(self, X: MultiView) -> tuple[np.ndarray, np.ndarray]:
-        """Return the predictions of some rows, and the numbers beside them."""
+    def _predict(self, X: MultiView) -> list[pa.Array]:
+        """Return the predictions of some rows, and the columns beside them."""
         scores = None if self._classes is None else self._learner.decision_function(X)
         each = scores_of_views(self._learner, X, scores)
         if self._drift is not None:
             self._drift.count(self._drift.locate(X, each))
         if X.present is not None:
             self._n_empty += int((~X.present.any(axis=1)).sum())
+        of_views = list(map(floats, each.T))  # a missing view has no score
         if scores is None:
-            return self._learner.predict(X), each
-        parts = [scores, each]
+            return [floats(self._learner.predict(X)), *of_views]
+        found = [labels_as(self._learner.decide(scores).tolist(), self._kind_of_classes)]
+        if scores.ndim == 1 or not self._n_top:
+            found += map(floats, scores.reshape(len(scores), -1).T)
         if gives_probabilities(self._learner):
-            parts.insert(1, self._learner.probabilities(scores))
-        return self._learner.decide(scores), np.column_stack(parts)
+            p = self._learner.probabilities(scores)
+            found += self._top(p) if self._n_top else map(floats, p.T)
+        return [*found, *of_views]
+
+    @property
+    def _kind_of_classes(self) -> pa.DataType:
+        return self.schema.field("prediction").type
+
+    def _top(self, p: np.ndarray) -> list[pa.Array]:
+        """Return the most probable classes and their probabilities, rank by rank."""
+        best = np.argsort(-p, axis=1, kind="stable")[:, : self._n_top]
+        highest = np.take_along_axis(p, best, axis=1)
+        names = labels_as(self._classes or [], self._kind_of_classes)
+        return [
+            array
+            for r in range(self._n_top)
+            for array in (names.take(integers(best[:, r])), floats(highest[:, r]))
+        ]
 
     def _explain(self, X: MultiView) -> list[pa.Array]:
         """The names and the contributions of the columns that contribute most, rank by rank."""
@@ -338,3 +371,18 @@ class Predictions:
                 floats(values[:, r]),
             )
         ]
+
+
+def _checked(most: int, **number: int | None) -> int:
+    """Return a number of columns or classes, 0 for None; beyond the most it is an error."""
+    ((name, value),) = number.items()
+    if value is not None and not (isinstance(value, int) and 1 <= value <= most):
+        raise InputError(f"{argument(**{name: value})}; give a number from 1 to {most}")
+    return value or 0
+
+
+def _ranked(what: str, n: int, kinds: dict[str, Any]) -> dict[str, Any]:
+    """Return the names of columns by rank, such as ``top_1_class``, and their types."""
+    return {
+        f"{what}_{rank}_{name}": kind for rank in range(1, n + 1) for name, kind in kinds.items()
+    }

@@ -25,7 +25,13 @@ HUB_METRICS = {"rmse", "mae", "accuracy", "f1", "precision", "recall", "roc_auc"
 # of an evaluation as `evaluate --json` writes it
 ESTIMATE: dict[str, Any] = dict.fromkeys(("value", "low", "high"), (float, None))
 VIEW = {"view": str, "missing": ESTIMATE, "difference": ESTIMATE, "alone": (ESTIMATE, None)}
-SLICE = {"value": str, "rows": int, "metric": ESTIMATE, "difference": (float, None)}
+SLICE = {
+    "value": str,
+    "rows": int,
+    "metric": ESTIMATE,
+    "difference": (float, None),
+    "one_class": bool,
+}
 EVALUATION: dict[str, Any] = {
     "model": (str, None),
     "classes": [(str, int, float, bool)],
@@ -368,7 +374,7 @@ def _weak_slices(known: Mapping[str, Any]) -> Iterator[str]:
     for column in known["by"]:
         for one in column["slices"]:
             bound = one["metric"]["high" if better else "low"]
-            if None in (bound, overall):
+            if None in (bound, overall) or one["one_class"]:
                 continue
             if bound < overall if better else bound > overall:
                 value = one["metric"]["value"]

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from crossview.catalog.metrics import metric_of
 from crossview.evaluating.evaluation import Estimate, Evaluation
 from crossview.reporting.fitting_table import FittingTable
-from crossview.reporting.tables import number, table_of_classes
+from crossview.reporting.tables import number, tables_of_classes
 from crossview.scoring.drift import drift_warnings
 from crossview.scoring.results import in_digits
 
 # beyond, the file of --json has them
-MOST_CLASSES_SHOWN = 20
 MOST_CLASSES_CROSSED = 10
 
 
@@ -23,9 +22,9 @@ def evaluation_tables(evaluation: Evaluation) -> Iterator[str | FittingTable]:
     yield from _notes(e)
     yield ""
     yield metrics_table(e)
-    if e.confusion is not None and len(e.classes) <= MOST_CLASSES_SHOWN:
+    if e.confusion is not None:
         yield ""
-        yield table_of_classes("class", e.classes, e.confusion)
+        yield from tables_of_classes("class", e.classes, e.confusion)
     if e.confusion is not None and len(e.classes) <= MOST_CLASSES_CROSSED:
         yield ""
         header = ["class", *(f"predicted {label}" for label in e.classes)]

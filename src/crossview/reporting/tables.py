@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 # columns of a terminal from which on the table says what each model is
 WIDE = 120
-
+# classes in a table of a terminal; of more the worst ones, and pages have all
+MOST_CLASSES_SHOWN, WORST_CLASSES = 20, 10
 
 # short, for a column of a table
 SYMBOLS = {
@@ -48,16 +49,36 @@ def comparison_table(comparison: Comparison, width: int | None = None) -> Fittin
     return table
 
 
-def class_table(comparison: Comparison) -> FittingTable | None:
-    """Return how the recommended model does on each class; None where that was not counted."""
+def class_tables(comparison: Comparison) -> Iterator[str | FittingTable]:
+    """Yield how the recommended model does on each class; nothing where that was not counted."""
     row = comparison.recommended
-    if row.confusion is None:
-        return None
-    return table_of_classes(f"{row.model}: class", comparison.classes, row.confusion)
+    if row.confusion is not None:
+        yield from tables_of_classes(f"{row.model}: class", comparison.classes, row.confusion)
 
 
-def table_of_classes(title: str, classes: Sequence[Any], confusion: Any) -> FittingTable:
-    """Return how each class is predicted."""
+def tables_of_classes(
+    title: str, classes: Sequence[Any], confusion: Any
+) -> Iterator[str | FittingTable]:
+    """Yield how each class is predicted; of many the worst ones, and where all are."""
+    if len(classes) <= MOST_CLASSES_SHOWN:
+        yield table_of_classes(title, classes, confusion)
+        return
+    counts = np.asarray(confusion)
+    right, rows, called = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
+    f1 = 2.0 * right / np.maximum(rows + called, 1)
+    there = np.flatnonzero(rows)
+    worst = there[np.lexsort((-rows[there], f1[there]))][:WORST_CLASSES]
+    yield table_of_classes(title, classes, confusion, worst.tolist())
+    yield (
+        f"the {len(worst)} of {len(classes)} classes with the lowest f1; --report FILE has all of "
+        "them, and --json FILE the rows per true and predicted class"
+    )
+
+
+def table_of_classes(
+    title: str, classes: Sequence[Any], confusion: Any, shown: Sequence[int] | None = None
+) -> FittingTable:
+    """Return how each class is predicted; ``shown`` are the codes of some of them."""
     counts = np.asarray(confusion)
     right = counts.diagonal()
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -73,6 +94,7 @@ def table_of_classes(title: str, classes: Sequence[Any], confusion: Any) -> Fitt
         ]
         for k, label in enumerate(classes)
     ]
+    lines = lines if shown is None else [lines[k] for k in shown]
     header = [title, "rows", "precision", "recall", "f1", "most often taken for"]
     return FittingTable(header, lines)
 
@@ -123,7 +145,7 @@ def _about_curve(c: Comparison) -> list[str]:
         return []
     values = ", ".join(f"{point.rows:,}: {short_value(c, point.value)}" for point in c.curve.points)
     gain = c.curve.last_doubling
-    low, high = gain.interval()
+    low, high = c.interval_of(gain)
     return [
         f"{benefit_of_rows(gain, c.rope)}: {c.explained.model} by the number of training rows: "
         f"{values}; the last doubling gains {short_value(c, gain.location)} ({short_value(c, low)} "
@@ -153,7 +175,7 @@ def view_notes(c: Comparison) -> list[str]:
             ("without it", one.without, one.without_difference),
             ("where it is missing", one.missing, one.missing_difference),
         ):
-            low, high = change.interval()
+            low, high = c.interval_of(change)
             parts.append(
                 f"{what} {short_value(c, value)} ({short_value(c, change.location)}, 95 % interval "
                 f"{short_value(c, low)} to {short_value(c, high)})"
@@ -189,9 +211,22 @@ def _about_folds(c: Comparison) -> list[str]:
         repeated = c.folds * c.test_share > 1.0 + 1e-6
         if repeated and c.recommended.confusion is not None:
             notes.append("rows of a class: each row counts once per repetition of the folds")
+        notes += _about_kept_rows(c)
         shown = "last" if c.in_order else "most frequent"
         where = f"chosen in each training part; the {shown} choice is shown"
     return [*notes, *([f"{chosen}: {where}"] if chosen else [])]
+
+
+def _about_kept_rows(c: Comparison) -> list[str]:
+    """Say of how many rows an ensemble is made and scored, where models keep some of many."""
+    row, most = c.recommended, max(int(np.sum(one.confusion or 0)) for one in c.rows)
+    n = int(np.sum(row.confusion or 0))
+    if not 0 < n < most:
+        return []
+    return [
+        f"the {row.model} is made of {n:,} of the {most:,} rows held out, and scored on them: with "
+        f"{len(c.classes)} classes no more are kept"
+    ]
 
 
 def _about_passes(c: Comparison) -> list[str]:

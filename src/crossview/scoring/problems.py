@@ -37,9 +37,6 @@ from crossview.scoring.metrics import (
 from crossview.scoring.metrics.tally import MOST_CELLS
 from crossview.scoring.specification import Scoring, check_threshold
 
-# with more classes each has too few rows for a tuned threshold
-MOST_CLASSES = 30
-
 
 class Scored(NamedTuple):
     """Scores of rows that a model has not learned; where a number is predicted, the predictions.
@@ -151,7 +148,7 @@ class Classification(_Splits):
         self.threshold = _check_threshold(threshold, len(classes))
         kind = metric_of(metric).kind
         self.tuned_for: str | None = None
-        if threshold == "tuned" and len(classes) <= MOST_CLASSES:
+        if threshold == "tuned":
             placed = metric_of(metric).threshold_for or metric
             self.tuned_for = placed if kind == "decision" else SYMMETRIC
         self.tunes = self.tuned_for is not None

@@ -279,8 +279,8 @@ class PlotMixin:
         ----------
         kind : str, default=None
             "comparison", "errors", "view differences", "views", "experts", "learning curve",
-            "time", "precision recall", "roc", "calibration", "threshold" or "targets".  None: the
-            one that says most.
+            "time", "confusion", "precision recall", "roc", "calibration", "threshold" or "targets".
+            None: the one that says most.
         ax : matplotlib Axes, default=None
             Where to draw.  None: on a new figure.
 

@@ -51,7 +51,7 @@ class Scoring:
         "tuned": the best one for the metric on rows that were not learned; precision and recall,
         whose optima are trivial, take that for f1, and metrics that do not depend on a threshold,
         such as roc_auc, that for macro_f1.  None: a score above 0 predicts the second of two
-        classes, the highest score one of more.  More than 30 classes are not tuned.
+        classes, the highest score one of more.  Those of more than 30 classes are equal.
         "auto": that of a fitted model; a new one is tuned.
 
     Raises

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from crossview.comparing.result.ranking import ComparisonRow
 
 # beyond, the file of --json has them
-MOST_CLASSES_SHOWN = 20
 # the exit status of what Ctrl-C ended
 INTERRUPTED = 130
 # what goes with a stored comparison, and where a model is added to it
@@ -346,7 +345,7 @@ def _read_comparison(path: str) -> tuple[Comparison, dict[str, Any], EncodedSour
 def _show_comparison(answer: Comparison, rows: Opened, given: dict[str, Any]) -> None:
     from crossview.comparing.result.verdict import short_value
     from crossview.reporting.tables import (
-        class_table,
+        class_tables,
         comparison_head,
         comparison_notes,
         comparison_table,
@@ -359,8 +358,9 @@ def _show_comparison(answer: Comparison, rows: Opened, given: dict[str, Any]) ->
         console.print()
     console.print(comparison_table(answer, console.width))
     console.print()
-    if (classes := class_table(answer)) is not None and len(answer.classes) <= MOST_CLASSES_SHOWN:
-        console.print(classes)
+    if classes := list(class_tables(answer)):
+        for part in classes:
+            console.print(part)
         console.print()
     for note in comparison_notes(answer):
         console.print(note)

@@ -23,6 +23,8 @@ OPTIONS = """
 --explain N: Also name the N columns, such as 3, that contribute most to the score of each row,
     with their contributions: explain_1_column, explain_1_contribution, ... A number counts with its
     bins, and a date with all its parts.
+--top N: Of each row the N most probable classes, such as 5, and their probabilities, in place of a
+    column per class: top_1_class, top_1_probability, top_2_class, ...
 """
 
 
@@ -36,6 +38,7 @@ def run(
     positive: str | None = None,
     missing_columns: str = "error",
     explain: int | None = None,
+    top: int | None = None,
 ) -> int:
     """Score rows: a prediction, a score, probabilities, and one score per view.
 
@@ -51,7 +54,7 @@ def run(
     """
     from crossview.cli.opening import check_columns, check_columns_of_model, opened
 
-    own: dict[str, Any] = {"missing_columns": missing_columns, "explain": explain}
+    own: dict[str, Any] = {"missing_columns": missing_columns, "explain": explain, "top": top}
     if threshold is not None:
         own["threshold"] = literal_value(threshold)
     with opened(source, model=model) as rows:

@@ -374,6 +374,24 @@ class Ranking(SaysMetric):
             found = replace(found, scale=math.hypot(found.scale, shares))
         return within_bounds(self.metric, *found.interval())
 
+    def difference_interval(self, row: ComparisonRow) -> tuple[float, float]:
+        """Return the interval of what a row is above the best one, in the metric.
+
+        Neither end makes of the value of the best row one that the metric cannot have, as those of
+        two folds would.  NaN where it is not known.
+        """
+        if row.difference is None:
+            return math.nan, math.nan
+        best = self.best.value
+        ends = (signed_score(self.metric, end) for end in row.difference.interval())
+        low, high = within_bounds(self.metric, *sorted(best + end for end in ends))
+        return low - best, high - best
+
+    def interval_of(self, difference: Posterior) -> tuple[float, float]:
+        """Return the interval of another difference of two values of the metric."""
+        low, high = difference.interval()
+        return (max(low, -1.0), min(high, 1.0)) if is_bounded(self.metric) else (low, high)
+
     def gain_of(self, row: ComparisonRow) -> PersonalGain | None:
         """Return what the deviations of users that a row has gain; None of other rows."""
         own = (one for one in self.gains if row.user == "per" and one.learner == row.learner)

@@ -97,11 +97,8 @@ class ComparisonDisplay(Display):
 
     @classmethod
     def _of_result(cls, comparison: Comparison) -> Self:
-        c, sign = comparison, 1.0 if metric_of(comparison.metric).higher_is_better else -1.0
-        intervals = []
-        for row in c.rows:
-            ends = (np.nan, np.nan) if row.difference is None else row.difference.interval()
-            intervals.append(sorted(c.best.value + sign * end for end in ends))
+        c = comparison
+        intervals = [[c.best.value + end for end in c.difference_interval(row)] for row in c.rows]
         return cls(
             [row.model for row in c.rows],
             [row.value for row in c.rows],
@@ -225,9 +222,8 @@ class AnswerDisplay(Display):
         c, interval = self.comparison, self.comparison.interval(row)
         if interval is not None or row.difference is None:
             return interval or (np.nan, np.nan)
-        sign = 1.0 if metric_of(c.metric).higher_is_better else -1.0
-        low, high = sorted(c.best.value + sign * end for end in row.difference.interval())
-        return low, high
+        low, high = c.difference_interval(row)
+        return c.best.value + low, c.best.value + high
 
 
 def coded_name(row: ComparisonRow) -> str:

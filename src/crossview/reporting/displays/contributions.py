@@ -92,7 +92,7 @@ class ViewContributionDisplay(Display):
                 [one.view for one in result.ablation],
                 [-one.without_difference.location for one in result.ablation],
                 [
-                    sorted(-end for end in one.without_difference.interval())
+                    sorted(-end for end in result.interval_of(one.without_difference))
                     for one in result.ablation
                 ],
                 f"loss of {result.metric} without the view",

@@ -62,7 +62,7 @@ class LearningCurveDisplay(Display):
         if curve is None:
             raise InputError("the comparison has no learning curve; compare with curve=True")
         gain = curve.last_doubling
-        low, high = gain.interval()
+        low, high = comparison.interval_of(gain)
         words = benefit_of_rows(gain, comparison.rope).capitalize()
         title = (
             f"{words}: the last doubling gains {in_digits(gain.location, 2)} {comparison.metric} "

@@ -282,7 +282,7 @@ def _all_columns(c: Comparison) -> Block:
     header.insert(at, "difference (95 %)")
     for cells, row in zip(rows, c.rows, strict=True):
         cells[cost + 1 : cost + 1] = [speed(row.predicted_per_second)] * timed
-        cells.insert(at, _difference(c, row.difference))
+        cells.insert(at, _difference(c, row))
         cells[:2] = [(name_of(row), row.model)]
     del header[1]
     return table(
@@ -302,14 +302,10 @@ def _about_speed(c: Comparison) -> str:
     )
 
 
-def _difference(c: Comparison, difference: object) -> str:
-    if difference is None:
+def _difference(c: Comparison, row: ComparisonRow) -> str:
+    low, high = c.difference_interval(row)
+    if math.isnan(low):
         return "–"
-    sign = 1.0 if metric_of(c.metric).higher_is_better else -1.0
-    ends = [sign * end for end in difference.interval()]  # type: ignore[attr-defined]
-    if math.isnan(ends[0]):
-        return "–"
-    low, high = sorted(ends)
     return f"{short_value(c, low)} to {short_value(c, high)}"
 
 

@@ -160,7 +160,7 @@ def _settings(e: Evaluation) -> dict[str, Any]:
         "label": e.label,
         "metric": e.metric,
         "positive class": e.positive,
-        "threshold": thresholds_in_words(e.threshold, e.classes),
+        "threshold": thresholds_in_words(e.threshold, e.model_classes),
         "loss": e.loss,
     }
     if e.trained is not None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from crossview.catalog.metrics import metric_of
+from crossview.reporting.displays.confusion import ConfusionDisplay
 from crossview.reporting.displays.contributions import display_of_shares, shares_of_scores
 from crossview.reporting.displays.differences import ViewDifferenceDisplay
 from crossview.reporting.displays.experts import ExpertWeightsDisplay
@@ -33,6 +34,8 @@ from crossview.scoring.diagnostics import Diagnostics
 
 PACKAGES = ("crossview", "numpy", "scipy", "scikit-learn", "numba", "pyarrow", "duckdb")
 MOST_CLASSES_CROSSED, MOST_CLASSES_SHOWN, MOST_VIEWS = 20, 100, 100
+# lines of the table of classes
+MOST_CLASSES_LISTED = 1000
 
 
 @dataclass
@@ -310,7 +313,11 @@ def _predictions(result: Any, confusion: Any, classes: Any) -> Section:
     )
     if confusion is not None and len(classes) <= MOST_CLASSES_CROSSED:
         section.blocks.append(_crossed(confusion, classes))
-    if confusion is not None and 2 < len(classes) <= MOST_CLASSES_SHOWN:
+    elif confusion is not None:
+        section.blocks += figures(
+            ("confusion", lambda: ConfusionDisplay(classes, confusion), "True class → predicted.")
+        )
+    if confusion is not None and 2 < len(classes) <= MOST_CLASSES_LISTED:
         section.blocks.append(of_table(table_of_classes("class", classes, confusion)))
     return section
 

@@ -60,6 +60,7 @@ class BlockTally:
         typical_scores: np.ndarray | None = None,
     ) -> None:
         self._metric, kind = metric, metric_of(metric).kind
+        self.n_classes = n_classes
         if kind == "order":
             self._counts: Any = _Scores(n_classes, positive, typical_scores)
         elif kind == "decision":
@@ -159,6 +160,11 @@ class BlockTally:
             return self.values(metric)[0]
         confusion, positive = self._cells.sum(axis=0), self._counts.positive
         return value_of_confusion(metric or self._metric, confusion, positive, undefined=math.nan)
+
+    @property
+    def confusion(self) -> np.ndarray:
+        """The rows per true and predicted class, of metrics of the predicted classes."""
+        return np.asarray(self._cells.sum(axis=0))
 
     def rows_of_share(self, metric: str) -> float:
         """Return of how many rows a metric of the same kind, *decision* or *order*, is a share.

@@ -34,11 +34,13 @@ FEW = 256
 TINY = 1e-12
 # two values that differ by less are equal
 ROUNDING = 1e-12
+# of more classes each has too few rows for a threshold of its own
+MOST_CLASSES = 30
 # log t of a class, and how often all classes are gone through
 GRID, ROUNDS = np.linspace(-3.0, 3.0, 61), 5
 # a gain of less is none
 LEAST_GAIN = 1e-4
-# rows of which a stream keeps the probabilities of more than two classes
+# rows of which a stream keeps the probabilities of 3 to 30 classes
 MOST_KEPT = 4096
 # least gain for labels that thresholds of several classes must have
 WORTH = 0.01
@@ -107,9 +109,9 @@ def best_thresholds(
     Each row, with probabilities (n_samples, n_classes), counts for all classes by these, which are
     taken to be right: one threshold per class fits the noise of the classes of few rows.  With
     codes, they are equal unless others gain more than a point, and than 0.5 / √n_samples, for
-    these classes: they cost accuracy, and less is noise.  The sum is 1.  There are none unless they
-    gain as much over ``by_score``, the codes of the highest scores.  Precision and recall have
-    trivial optima, so theirs are those of f1.
+    these classes: they cost accuracy, and less is noise.  Those of more than 30 classes are equal.
+    The sum is 1.  There are none unless they gain as much over ``by_score``, the codes of the
+    highest scores.  Precision and recall have trivial optima, so theirs are those of f1.
 
     >>> import numpy as np
     >>> p = np.array([[0.9, 0.06, 0.04], [0.6, 0.3, 0.1], [0.6, 0.1, 0.3]] * 5)
@@ -125,7 +127,7 @@ def best_thresholds(
         return sign * values_of_confusions(placed_for, confusion, 1)
 
     best = -np.inf
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS if K <= MOST_CLASSES else 0):
         before = best
         for c in range(K):
             moved = log_p + d
@@ -263,8 +265,9 @@ class RunningThreshold(Resumable):
 class RunningThresholds(Resumable):
     """The thresholds of more than two classes by the rows so far, as `RunningThreshold`.
 
-    Of rows 0, s, 2 s, ... probabilities and class are kept, at most 4,096; s doubles when that
-    many are there.  The thresholds are placed again when the rows have doubled.
+    Of rows 0, s, 2 s, ... probabilities and class are kept, at most 4,096, fewer of more than 30
+    classes; s doubles when that many are there.  The thresholds are placed again when the rows have
+    doubled.
 
     >>> import numpy as np
     >>> running = RunningThresholds("f1", 3)
@@ -328,7 +331,7 @@ class RunningThresholds(Resumable):
         chosen = at % self.step == 0
         if chosen.any():
             self.kept = np.concatenate([self.kept, rows[chosen]])
-        while len(self.kept) > MOST_KEPT:
+        while len(self.kept) > MOST_KEPT * MOST_CLASSES // max(self.n_classes, MOST_CLASSES):
             self.kept, self.step = self.kept[::2], 2 * self.step
 
     def place(self) -> list[float] | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -267,6 +268,10 @@ class ModelRows:
             yield kept, X, batch
 
 
+class UnknownLabelsError(InputError):
+    """Labels are not among the classes of the model."""
+
+
 class ClassLabels:
     """Labels as codes of the classes of a model.
 
@@ -288,11 +293,25 @@ class ClassLabels:
         known = np.flatnonzero(there[index])
         return known, np.asarray(self._classes)[codes[index[known]]]
 
-    def _refusal(self, values: list[Any], index: np.ndarray, unknown: np.ndarray) -> InputError:
-        """Return the error for labels that are none of the classes.
+    def count_unknown(self, labels: Any) -> tuple[dict[Any, int], int]:
+        """Return the rows of each label that is none of the classes, and all rows with a label.
 
-        Some metrics would count their rows as wrong, and others have no value for them.
+        A label is a number where the classes are numbers and it spells one.
         """
+        values, index = _distinct(labels)
+        there = has_label(np.array([*values, None], dtype=object))
+        rows = np.bincount(index, minlength=len(values) + 1)
+        found: dict[Any, int] = {}
+        for value, n in zip(values, rows[:-1].tolist(), strict=True):
+            if has_label([value])[0] and self._code(value) < 0:
+                label = _spelled_like(value, self._classes[0])
+                found[label] = found.get(label, 0) + n
+        return found, int(rows[there].sum())
+
+    def _refusal(
+        self, values: list[Any], index: np.ndarray, unknown: np.ndarray
+    ) -> UnknownLabelsError:
+        """Return the error for labels that are none of the classes."""
         from crossview.readers.duck import identifier, literal
 
         row, rows = int(unknown[index].argmax()), int(unknown[index].sum())
@@ -304,7 +323,7 @@ class ClassLabels:
             name = self._column if self._column.isidentifier() else identifier(self._column)
             shown = ", ".join(literal(one) if isinstance(one, str) else str(one) for one in listed)
             query = f" (WHERE {name} {word} ({shown}) in a query)"
-        return InputError(
+        return UnknownLabelsError(
             f"label {others[0]!r} is not among the classes of the model "
             f"({some_names(self._classes)}); {rows:,} of these {len(index):,} rows have such "
             f"labels ({some_names(others, 5)}): leave them out{query}, mend them, or train a model "
@@ -332,6 +351,16 @@ class NumberLabels:
             what = explain_target(values[index[known[row]]], self._column)
             raise InputError(what, row=int(known[row]), column=self._column)
         return known, y
+
+
+def _spelled_like(label: Any, other: Any) -> Any:
+    """Return a label as the type of another one, if it spells one of this type."""
+    if isinstance(other, str):
+        return str(label)
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(label) if isinstance(label, str) else label
+    return label
 
 
 def _distinct(labels: Any) -> tuple[list[Any], np.ndarray]:

@@ -565,7 +565,8 @@ class Serving:
     async def predict(self, request: Request) -> Response:
         """``POST /predict``."""
         asked = decoded(await read_body(request), PredictRequest)
-        durable, explained = _switches(request, "durable", "explain")
+        durable, explained = _switches(request, "durable", "explain", others=("top",))
+        top = _number(request, "top")
         if asked.rows is msgspec.UNSET:
             rows, ids = [asked.row], [asked.id]
         else:
@@ -584,6 +585,8 @@ class Serving:
             else:
                 self.writer.add(entry)
         answers = [self._answered(one, entry) for one in found]
+        if top is not None:
+            _keep_most_probable(answers, top)
         for answer, reason in zip(answers, reasons, strict=True):
             if reason is not None and not isinstance(answer, RefusedError):
                 answer["explanation"] = reason
@@ -1119,6 +1122,27 @@ def _switches(request: Request, *names: str, others: tuple[str, ...] = ()) -> li
         if name in names and value not in ("0", "1"):
             raise RefusedError(422, f"{name}={value:.60}; give 0 or 1")
     return [given.get(name) == "1" for name in names]
+
+
+def _number(request: Request, name: str) -> int | None:
+    """Return a parameter of the query that is a number from 1 on; None if it is not given."""
+    value = request.query_params.get(name) if request.scope["query_string"] else None
+    if value is None:
+        return None
+    if not (value.isascii() and value.isdigit() and len(value) < 10 and int(value)):
+        raise RefusedError(422, f"{name}={value:.60}; give a number from 1 on")
+    return int(value)
+
+
+def _keep_most_probable(answers: Sequence[Any], top: int) -> None:
+    """Leave the probabilities of so many classes in the answers to rows, the highest first."""
+    for answer in answers:
+        if isinstance(answer, RefusedError):
+            continue
+        known = msgspec.json.decode(answer["probabilities"])
+        if known is not None:
+            best = sorted(known.items(), key=lambda one: -one[1])[:top]
+            answer["probabilities"] = dict(best)
 
 
 @lru_cache(maxsize=256)

@@ -39,9 +39,12 @@ class Operation(NamedTuple):
     named: bool = False  # a parameter has the name of a challenger
 
 
+# the parameter that is a number, and not 0 or 1
+TOP = "top"
 _SWITCHES = (
     ("durable", "1: answer once the prediction is on disk"),
     ("explain", "1: add what each view and column contributes to the score; of at most 64 rows"),
+    (TOP, "a number: the probabilities of so many classes only, the highest first"),
 )
 _BAD = (400, 401, 403, 413, 415, 422, 429, 503)
 _JSON = (dict,)
@@ -199,7 +202,9 @@ def _document() -> dict[str, Any]:
                     "name": name,
                     "in": "query",
                     "description": text,
-                    "schema": {"type": "string", "enum": ["0", "1"]},
+                    "schema": {"type": "integer", "minimum": 1}
+                    if name == TOP
+                    else {"type": "string", "enum": ["0", "1"]},
                 }
                 for name, text in one.query
             ]
