@@ -136,6 +136,18 @@ def places_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return np.searchsorted(classes, labels)
 
 
+def written_label(label: Any) -> str:
+    """Return a label as files of predictions write it, for the names of their columns.
+
+    >>> from crossview.labels import written_label
+    >>> [written_label(one) for one in (True, 2.0, 2, "2.0")]
+    ['true', '2', '2', '2.0']
+    """
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
+
+
 class SpelledLabels:
     """Labels as codes of known classes, however they are written.
 

@@ -86,6 +86,9 @@ def test_the_guess_knows_rows_views_classes_and_covariances():
 
     assert guess("view:strong") < guess("pa:concatenated") < guess("fm")
     assert guess("pa:concatenated") < guess("arow")
+    few, many = guess("kernel-ridge", 3), guess("kernel-ridge", 200)
+    assert 2 * few < many < 100 * few  # one system of equations, but errors of each class
+    assert guess("kernel-ridge", 0) == guess("kernel-ridge", 2) < few
     assert 5 * guess("fm", 2) > guess("fm", 5) > guess("fm", 2) == guess("fm", 0)
 
 

@@ -66,7 +66,7 @@ def test_a_model_of_objects_predicts_rows_of_objects_and_of_columns_alike(source
     expected = predict(tmp_path / "m.st", source)
     assert predict(tmp_path / "m.st", pa.Table.from_pylist(FLAT)).equals(expected)
     model = load(tmp_path / "m.st")
-    for row, flat, p in zip(ROWS, FLAT, expected["probability_True"].to_pylist(), strict=True):
+    for row, flat, p in zip(ROWS, FLAT, expected["probability_true"].to_pylist(), strict=True):
         single = model.predict_proba_one({k: v for k, v in flat.items() if k != "click"})
         assert single[True] == p
         objects = {name: row[name] for name in ("user", "ad")}

@@ -1,14 +1,19 @@
 """Prediction reads a text file with the kinds of the model, whatever its values look like."""
 
+import datetime
 import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pytest
 
 import crossview
 from crossview import InputError, ViewEncoder
 
+DAYS = [datetime.date(2024, 1, 1), datetime.date(2024, 1, 2)]
 COLUMNS = "u__zip,u__n,u__flag,u__old,p__x,p__t"
 ROWS = [
     "A1,1,yes,True,1.5,one two",
@@ -87,3 +92,31 @@ def test_a_link_to_no_file_is_called_that(tmp_path):
     (tmp_path / "a.csv").symlink_to("b.csv")
     with pytest.raises(InputError, match=r"a.csv: is a link to 'b.csv', which is not there"):
         crossview.open_table(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv"])
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [([0.0, 1.0, 2.0], ["0", "1", "2"]), ([False, True], ["false", "true"]), (DAYS, None)],
+    ids=["floats", "booleans", "dates"],
+)
+def test_columns_of_classes_are_called_as_labels_are_written(labels, names, suffix, tmp_path):
+    table = pa.table(
+        {"u__x": [i % len(labels) for i in range(24)], "p__x": [1, 2] * 12, "y": (labels * 12)[:24]}
+    )
+    path = tmp_path / f"t.{suffix}"
+    (pa_csv.write_csv if suffix == "csv" else pq.write_table)(table, path)
+    if names is None:
+        with pytest.raises(InputError, match="column 'y': the labels are dates, and a model has"):
+            crossview.train(path, "y", model="pa:squared")
+        return
+    model = crossview.train(path, "y", model="pa:squared").fitted
+    found = crossview.predict(model, path, tmp_path / "p.csv")
+    rows = pa_csv.read_csv(
+        tmp_path / "p.csv",
+        convert_options=pa_csv.ConvertOptions(column_types={"prediction": pa.string()}),
+    )
+    assert found == 24
+    called = [name for name in rows.column_names if name.startswith("probability_")]
+    assert called == [f"probability_{name}" for name in names]
+    assert {*rows["prediction"].to_pylist()} <= {*names}

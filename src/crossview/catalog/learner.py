@@ -55,7 +55,8 @@ class Learner:
       `crossview.distributed`.
     explained_by {"weights", "interactions", "importances", "support rows", "experts", "members"}:
       what ``crossview inspect`` shows of it.
-    made_of {"weights", "boosted trees", "forest", "networks"}: what tells how long a fit takes.
+    made_of {"weights", "boosted trees", "forest", "networks", "landmarks"}: what tells how long a
+      fit takes.
     quadratic: whether a pass costs the square of the number of columns (or rows, if fewer).
     cheaper: the entry that `compare` uses instead if the cost is too high.
     compared {"always", "metric", "narrow", "unlabeled", "never"}: when `compare` includes it.

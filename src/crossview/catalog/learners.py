@@ -464,6 +464,7 @@ def _kernels(task: str) -> Iterator[Learner]:
         settable=("n_landmarks", *(() if regression else ("calibration", "class_weight"))),
         streams=False,
         explained_by="importances",
+        made_of="landmarks",
         effort=7,
         compared="narrow",
     )

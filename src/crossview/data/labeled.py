@@ -248,6 +248,8 @@ class LabeledSource:
         date, format = split_time(encoder.date, time)
         if time is not None:
             self._time, self._format = time, check_time_column(table, time, format)
+        if self._label is not None and not self._numbers:
+            check_label_type(table.schema.field(self._label).type, self._label)  # as text it is any
         self.table = table = table.as_written([] if self._label is None else [self._label])
         names = [name for name in used.column_names if name != per]
         shared = views if per is None else without_ignored(views, [per], used.column_names)

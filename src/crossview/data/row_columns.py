@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -23,7 +24,7 @@ from crossview.labels import MAX_WEIGHT, SpelledLabels, has_label, known_labels
 from crossview.readers.source import Batch, Source
 from crossview.tables.arrow import codes_of, is_number, labels_as, numbers_of, type_of_values
 from crossview.tables.columns import one_array
-from crossview.tables.dates import as_times, check_format, is_text
+from crossview.tables.dates import as_times, check_format, is_date, is_text
 from crossview.views import MultiView, number_groups
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ def check_classes(
     the ``file``.
     """
     found = sorted(set(classes))
+    if found and isinstance(found[0], date):
+        raise dates_as_labels(label)
     for value in found:
         if not isinstance(value, str | bool | int) and not (
             isinstance(value, float) and value.is_integer() and abs(value) <= MAX_WHOLE
@@ -280,6 +283,15 @@ def check_labels(y: np.ndarray, classes: np.ndarray, unlabeled: bool) -> np.ndar
     return y
 
 
+def dates_as_labels(label: str | None) -> InputError:
+    """Return the error for labels that are dates, however they are stored."""
+    return InputError(
+        "the labels are dates, and a model has text, whole numbers or booleans as classes; name "
+        "another column, or make text of them, such as their year, in a query",
+        column=label,
+    )
+
+
 def check_label_type(kind: Any, label: str) -> Any:
     """Return the type as which the values of a column are classes, if they can be some."""
     import pyarrow as pa
@@ -289,6 +301,8 @@ def check_label_type(kind: Any, label: str) -> Any:
     extension = isinstance(kind, pa.BaseExtensionType)  # such as UUID
     if extension or types.is_nested(kind) or types.is_float16(kind) or types.is_binary(kind):
         raise InputError(f"holds {kind}; labels are text, whole numbers or booleans", column=label)
+    if is_date(kind):
+        raise dates_as_labels(label)
     return pa.float64() if types.is_decimal(kind) else kind  # 1.0 in a query is a decimal
 
 

@@ -13,7 +13,7 @@ from crossview.data.joining.views_as_table import open_views
 from crossview.data.row_columns import with_row_location
 from crossview.errors import InputError, argument, check_kind
 from crossview.estimators.base.stand_ins import stands_in
-from crossview.labels import Threshold
+from crossview.labels import Threshold, written_label
 from crossview.readers.prefetch import prefetch
 from crossview.readers.source import Source, input_files
 from crossview.scoring.drift import drift_warnings, scores_of_views
@@ -274,7 +274,7 @@ class Predictions:
         learner = self._learner
         joint: list[str] = []
         if self._classes is not None:
-            each = [] if self._n_top else self._classes
+            each = [] if self._n_top else list(map(written_label, self._classes))
             joint = ["score"] if len(self._classes) == 2 else [f"score_{label}" for label in each]
             if gives_probabilities(learner):
                 joint += [f"probability_{label}" for label in each]

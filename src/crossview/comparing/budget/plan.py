@@ -73,6 +73,11 @@ LIGHT_DENSE, WORTH_IT = 80, 0.7
 BY_SPLIT, BY_LEVEL, BY_DRAWN, BY_DRAWN_OF_CLASSES = 2e-6, 7e-6, 4e-7, 4.5e-8
 # a row that networks read, and each of its columns; rows in all passes together, and passes
 BY_READ, BY_COLUMN, READ, PASSES = 2e-6, 6e-9, 1_200_000, 240
+# a multiplication of a fit with landmarks; landmarks after which few functions gain by more, and
+# rows times their square, at most; rows and landmarks that choose widths, rows that choose the
+# penalty, and penalties (`kernel.ridge`)
+BY_MULTIPLIED, LANDMARKS, PRODUCTS = 5e-11, 1200, 1e10
+OF_WIDTHS, FEW_LANDMARKS, OF_PENALTY, PENALTIES = 1500, 300, 4000, 15
 # until tasks have told what a learner takes, a guess may be too low by this factor
 CAUTION = 2.0
 # and nobody is left out unless it is too high even if divided by this
@@ -114,18 +119,36 @@ def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
         return BY_ROW + math.log2(n_rows) * (BY_LEVEL + by_column * dense)
     if learner.made_of == "boosted trees":  # a tree for each class
         return BY_ROW + BY_SPLIT * dense * max(n_classes / 2, 1.0)
+    if learner.made_of == "landmarks":
+        few = len(fold.inner[0][0])  # more rows take hardly longer
+        return BY_ROW + BY_MULTIPLIED * _multiplied(few, X.layout.n_views, n_classes) / few
     once = learner.streams or learner.effort > MODELS
     seconds = BY_ROW + BY_EFFORT.get(learner.effort, 0.0) * numbers * (1.0 if once else IN_MEMORY)
     if learner.quadratic:
         seconds += BY_PRODUCT * quadratic_cost(X.layout.n_columns, n_rows, numbers) / n_rows
-    if n_classes <= 2 or (learner.effort > MODELS and not learner.streams):
-        return seconds  # kernel ridge solves one system of equations for all classes
+    if n_classes <= 2:
+        return seconds
     if learner.baseline and learner.effort == LINEAR:  # the softmax has as many weights as classes
         return seconds * n_classes
     if learner.stops_early:  # a row of weights for each class
         return seconds * n_classes / 2
     # several classes share passes over the rows, and stop at different ones
     return seconds * math.sqrt(n_classes / 2)
+
+
+def _multiplied(n_rows: int, n_views: int, n_classes: int) -> float:
+    """Return about how many multiplications a fit with landmarks takes.
+
+    It chooses a width per view, then solves for all classes at once, with twice as many landmarks
+    each time; the errors of rows that are left out are computed for each class and penalty.
+    """
+    m = min(n_rows, LANDMARKS, max(FEW_LANDMARKS, math.sqrt(PRODUCTS / n_rows)))
+    few, tested = min(n_rows, OF_WIDTHS), min(n_rows, OF_PENALTY)
+    # products of narrow matrices take twice as long
+    outputs = 4.0 * PENALTIES * (n_classes if n_classes > 2 else 1)
+    widths = 5 * (1 + n_views) * few * FEW_LANDMARKS * (4.0 * FEW_LANDMARKS + outputs)
+    fits = 4 / 3 * m * m * (4.0 * n_rows + 2.0 * tested + 20.0 * m) + outputs * tested * m
+    return widths + fits
 
 
 def share_of_lighter(learner: Learner, fold: Fold, n_classes: int) -> float:

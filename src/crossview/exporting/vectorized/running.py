@@ -11,6 +11,7 @@ import numpy as np
 from crossview.errors import InputError
 from crossview.exporting.plan import Plan
 from crossview.exporting.vectorized.vectors import format_of
+from crossview.labels import written_label
 from crossview.portable.encoding import Column, NumberEncoder
 from crossview.readers.prefetch import prefetch, stopped_by
 from crossview.tables.arrow import first_line
@@ -73,12 +74,13 @@ def answers_of_sql(
 
 def _by_name(plan: Plan, found: dict[str, Any]) -> list[list[float]]:
     model = plan.model
+    classes = list(map(written_label, model.classes or []))
     if model.classes is None:
         names = ["prediction"]
     elif model.calibration is not None:
-        names = [f"probability_{label}" for label in model.classes]
+        names = [f"probability_{label}" for label in classes]
     else:
-        names = ["score"] if len(model.classes) == 2 else [f"score_{c}" for c in model.classes]
+        names = ["score"] if len(classes) == 2 else [f"score_{label}" for label in classes]
     columns: list[np.ndarray] = [
         np.ma.filled(np.ma.asarray(found[name], dtype=float), np.nan) for name in names
     ]

@@ -22,6 +22,7 @@ from crossview.exporting.plan import Plan
 from crossview.exporting.vectorized.dates import BLANKS, seconds_of_text
 from crossview.exporting.vectorized.forests import MANY_NODES, WALKS, Forest
 from crossview.exporting.vectorized.vectors import Operations, Vector, format_of, lower
+from crossview.labels import written_label
 from crossview.portable.encoding import Column, TableEncoder
 from crossview.portable.scoring import Blend, Networks, Scorer, Stack, Trees, ViewSum
 from crossview.tables.columns import LARGEST
@@ -104,7 +105,7 @@ def sql_query(
     query = _Query(dialect, "train without bins (--bins 0), or " if has_bins else "")
     answers = lower(plan, query)
     own = [("prediction", *answers.prediction)]
-    classes = [str(label) for label in plan.model.classes or []]
+    classes = list(map(written_label, plan.model.classes or []))
     if answers.scores is not None:
         of_two = len(classes) == 2
         names = ["score"] if of_two else [f"score_{label}" for label in classes]
