@@ -107,6 +107,15 @@ def two_workers_compile_different_loops():
     filled.touch()
 
 
+@pytest.fixture(autouse=True)
+def each_test_draws_the_same_numbers(request):
+    """A file's generator starts anew, whichever tests have run before."""
+    rng = getattr(request.module, "RNG", None)
+    if rng is not None:
+        state = vars(request.module).setdefault("STATE_OF_RNG", rng.bit_generator.state)
+        rng.bit_generator.state = state
+
+
 @pytest.fixture(scope="session", autouse=True)
 def models_are_small():
     """Most tests are not about what trees and networks learn, which takes longer than all else."""
