@@ -165,7 +165,7 @@ def test_a_column_of_times_that_is_none_is_one_line(table, capsys, monkeypatch):
         assert message in err[-1]
     monkeypatch.setattr("crossview.data.shuffle.MAX_BYTES", 100)
     err = run(capsys, "train", "rows.parquet", *train, "times")[2]
-    assert "sorted by --time in memory; leave it out, and give a query with ORDER BY" in err[-1]
+    assert "sorted by --time in memory; give a query with ORDER BY instead" in err[-1]
     # from the numbers of rows and the types of columns, before a row is read
     err = run(capsys, "train", "nan.parquet", *train, "times")[2]
     assert "nan.parquet: the rows take more than" in err[-1]

@@ -136,7 +136,7 @@ def check_sortable(n_bytes: float, file: str | None) -> None:
 def _too_large(file: str | None = None) -> InputError:
     return InputError(
         f"the rows take more than {MAX_BYTES / 2**20:,.0f} MB, and are sorted by "
-        f"{argument('time')} in memory; leave it out, and give a query with ORDER BY",
+        f"{argument('time')} in memory; give a query with ORDER BY instead",
         file=file,
     )
 
