@@ -14,8 +14,8 @@ FUZZ_SECONDS ?= 600
 
 help:
 	@echo "make demo      install, write a table with three views, compare, train, predict, serve"
-	@echo "make test      install, then lint, types and nine tests of ten, in minutes"
-	@echo "make test-slow the tenth, which takes longest: the gate of a change has both"
+	@echo "make test      install, then lint, types and four tests of five, in minutes"
+	@echo "make test-slow the fifth, which takes longest: the gate of a change has both"
 	@echo "make test-all  lint, types and all tests, with whole grids and runs without the compiler"
 	@echo "make fuzz      damaged model files, odd tables and commands for ten minutes"
 	@echo "make bench     install the peers, measure, rewrite docs/benchmarks.md and docs/scale.md"
