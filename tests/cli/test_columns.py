@@ -131,6 +131,7 @@ def test_the_rows_are_taken_in_the_order_of_a_column(table, capsys):
     crossview.save(by_time, "time.st")
     for start in (by_time, "time.st"):  # the second run knows the column
         more = crossview.train(table, init=start)
+        assert more.order == "in the order of 'times'"
         by_hand = crossview.train(in_order, "y", init=sorted_before)
         np.testing.assert_array_equal(more.learner.coef_, by_hand.learner.coef_)
     assert crossview.train(table, init=more, in_order=False).order == "shuffled"

@@ -54,7 +54,9 @@ class Order:
             in_order = before.startswith("in ")
         if not (in_order or by_query):
             self._shuffled = source.shuffle(seed, self._see)
-        self._own = "in the order of the query" if by_query else "in order"
+        self._own = "in order"
+        if by_query or source.time is not None:
+            self._own = f"in the order of {'the query' if by_query else repr(source.time)}"
 
     def __str__(self) -> str:
         if self._shuffled is None:

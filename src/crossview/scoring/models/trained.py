@@ -94,7 +94,7 @@ class Trained(SaysMetric, PlotMixin):
         Number of passes over the rows; None if the learner had all rows in memory.
     order : str or None
         Order in which the rows were learned: "shuffled", "shuffled by blocks", "in order" or
-        "in the order of the query".  None without passes.
+        "in the order of", the query or a column.  None without passes.
     seed : int
         Seed of the order and of the model.
     seconds : float
