@@ -1,11 +1,11 @@
-"""The threshold of two classes: where the metric is best, on rows in memory and on a stream."""
+"""Thresholds: where the metric is best, on rows in memory and on a stream."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crossview import InputError
+from crossview import InputError, MultiView, train
 from crossview.scoring.metrics import (
     RunningThreshold,
     RunningThresholds,
@@ -189,3 +189,17 @@ def test_those_of_many_classes_are_equal_or_the_scores_decide():
     running.decide(codes, np.log(p[:, ::-1] + 1e-9), p)
     assert len(running.kept) <= 3072
     assert running.threshold == [1 / 40] * 40
+
+
+def test_many_classes_of_which_most_are_rare_are_predicted_by_their_probabilities():
+    rng = np.random.default_rng(0)
+    size = 1 / np.arange(1, 41)
+    y = rng.choice(40, size=3000, p=size / size.sum())
+    X = 1.5 * rng.normal(size=(40, 15))[y] + rng.normal(size=(3000, 15))
+    shown = MultiView({"x": X[:2000]})
+    trained = train(shown, y[:2000], model="newton", task="classification")
+    assert trained.threshold == [1 / 40] * 40
+    new, answer = MultiView({"x": X[2000:]}), y[2000:]
+    right = trained.fitted.predict(new) == answer
+    by_score = trained.learner.classes_[trained.fitted.decision_function(new).argmax(axis=1)]
+    assert right.mean() > (by_score == answer).mean() + 0.05
