@@ -135,6 +135,7 @@ def test_the_rows_are_taken_in_the_order_of_a_column(table, capsys):
         by_hand = crossview.train(in_order, "y", init=sorted_before)
         np.testing.assert_array_equal(more.learner.coef_, by_hand.learner.coef_)
     assert crossview.train(table, init=more, in_order=False).order == "shuffled"
+    assert crossview.train(table, init=more, in_order=True).order == "in order"
     with pytest.warns(crossview.GuessWarning, match="no column 'times', in whose order the model"):
         assert crossview.train(in_order, init=more).info["time"] == "times"
     for mode in ({"cv": 3}, {"progressive": True}):

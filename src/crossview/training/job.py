@@ -220,12 +220,12 @@ def new_job(
 
 
 def continued_job(
-    start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: int, *, shuffled: bool
+    start: Start, X: Any, y: Any, of_rows: dict[str, Any], seed: int, *, by_time: bool
 ) -> Job:
     """Return the job of a model that has learned other rows before.
 
     ``y`` None: the label is the column of the model. ``of_rows`` are arguments of `open_labeled`.
-    Unless the rows are to be ``shuffled``, they have the order of time of those before.
+    With ``by_time`` they have the order of time of those before.
     """
     info, (encoder, learner) = start.info, steps(start.fitted)
     task, classes = info["task"], getattr(learner, "classes_", None)
@@ -238,7 +238,7 @@ def continued_job(
         task=task,
         unlabeled=True,
         classes=None if classes is None else classes.tolist(),
-        time_of_model=None if shuffled else info.get("time"),
+        time_of_model=info.get("time") if by_time else None,
         **of_rows,
     )
     if entry.view is not None:

@@ -109,7 +109,7 @@ def train(
         A column of timestamps, dates or numbers: the rows are learned in its order, those of the
         same time in the order of the source.  The column is in no view.  The rows are sorted in
         memory, up to 512 MB; of more, give a query with ORDER BY.  None: of ``init``, the column of
-        its training, unless X is such a query or ``in_order`` is False.
+        its training, unless X is such a query or ``in_order`` is given.
     weight : array-like of shape (n_samples,) or str, default=None
         How much each row counts in learning and calibration, 0 or more; 0: not at all.  The name of
         a column: its values; the column is in no view.  Loss, metric, threshold and encoder count
@@ -228,7 +228,7 @@ def train(
             own = {"model": model, "settings": settings, "classes": of_rows.pop("classes")}
             start.refuse(**own, **given_parameters(encoder), **scoring.given())
             start.refuse(task=task)
-            job = continued_job(start, X, y, of_rows, seed, shuffled=in_order is False)
+            job = continued_job(start, X, y, of_rows, seed, by_time=in_order is None)
         # 2. learn
         if job.streamed:
             before = None if job.start is None else job.start.info["order"]
