@@ -104,11 +104,12 @@ def test_a_view_alone_is_a_model():
 def test_every_metric_has_its_function(metric):
     function = metric.function()
     n_arguments = {"decision": 1, "order": 3, "probability": 2, "calibration": 3}
-    n_arguments |= {"error": 2, "explained": 2}
+    n_arguments |= {"error": 2, "explained": 2, "place": 1}
     n_own = {"f_beta": 1, "cost": 2}.get(metric.name, int(metric.takes_k))
     assert len(inspect.signature(function).parameters) == n_arguments[metric.kind] + n_own
     assert metric.scope in ("class", "classes", "rows")
-    losses = metric.kind not in ("decision", "order", "explained") or metric.name == "cost"
+    shares = ("decision", "order", "place", "explained")
+    losses = metric.kind not in shares or metric.name == "cost"
     assert metric.higher_is_better != losses
 
 

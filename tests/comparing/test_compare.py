@@ -9,7 +9,12 @@ import polars as pl
 import pytest
 from scipy import stats
 from sklearn.dummy import DummyClassifier
-from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
+from sklearn.metrics import (
+    average_precision_score,
+    f1_score,
+    roc_auc_score,
+    top_k_accuracy_score,
+)
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import crossview
@@ -281,6 +286,7 @@ def test_several_classes_and_every_metric():
     [
         (["logistic-regression", "trees", "ensemble"], "roc_auc"),
         (["logistic-regression"], "average_precision"),
+        (["logistic-regression", "trees", "ensemble"], Scoring("top_accuracy", k=2)),
         (["linear"], Scoring("roc_auc", threshold=None)),
         (["trees"], "f1"),
     ],
@@ -300,9 +306,15 @@ def test_probabilities_order_the_rows_of_several_classes_as_in_scikit_learn(mode
     areas = [roc_auc_score(y[here], p[here], multi_class="ovr") for here in parts]
     precision = [average_precision_score(np.eye(3)[y[here]], p[here]) for here in parts]
     assert row.roc_auc == pytest.approx(np.mean(areas), abs=1e-6)
+    first = [top_k_accuracy_score(y[here], p[here], k=2) for here in parts]
+    values = {"roc_auc": areas, "average_precision": precision, "top_2_accuracy": first}
     if answer.metric != "f1":
-        expected = areas if answer.metric == "roc_auc" else precision
+        expected = values[answer.metric]
         assert row.scores == pytest.approx(expected, abs=1e-6)
+    if answer.metric == "top_2_accuracy":
+        given = {"models": ["pa:concatenated"], "scoring": scoring, "grid": ONE}
+        (stream,) = thorough(views, y, progressive=True, **given).rows
+        assert stream.accuracy < stream.value < 1.0
 
 
 @pytest.mark.parametrize(("k", "name"), [(5, "precision_at_5"), (0.2, "precision_at_20%")])

@@ -91,6 +91,7 @@ def assert_same(ours, theirs, **close):
         ("classes", "*.parquet", {"scoring": "roc_auc", "window": 100, "time": "when"}),
         ("several", "*.parquet", {"by": "ad__size", "window": 64, "scoring": "f1"}),
         ("several", "*.parquet", {"by": "ad__size", "scoring": "roc_auc"}),
+        ("several", "*.parquet", {"window": 64, "scoring": "top_accuracy"}),
         ("number", "*.parquet", {"by": "country"}),
         ("classes", "*.csv", {"by": "user__city", "scoring": "log_loss"}),
         ("rows", "*.svm", {}),

@@ -268,7 +268,7 @@ def test_k_is_of_the_metrics_at_k_whichever_decides(model, table, metric):
         value = measure(name, codes.astype(int), scores, k=50)
         assert shown == f"{name[:-1]}50"
         assert found.metrics[shown].value == pytest.approx(value)
-    with pytest.raises(InputError, match="k=50 is for precision_at_k and recall_at_k; leave it"):
+    with pytest.raises(InputError, match="k=50 is for precision_at_k, recall_at_k and top_a"):
         crossview.train(table, "y", model="linear", scoring=Scoring("recall", k=50))
     with pytest.raises(InputError, match=r"k=1\.5; give a whole number of rows"):
         Scoring("recall", k=1.5)
@@ -681,6 +681,11 @@ def test_rows_of_other_classes_are_errors_and_have_no_probability(numbers, tmp_p
     loss = metrics.log_loss(y[known], p, labels=names)
     assert found.metrics["log_loss"].value == pytest.approx(loss)
     assert np.mean([one.loss for one in found.windows]) == pytest.approx(loss, rel=0.05)
+    found = evaluate(trained, rows, scoring=Scoring("top_accuracy", k=3), by="u__x", window=100)
+    right = metrics.top_k_accuracy_score(y[known], p, k=3, labels=names) * known.mean()
+    assert found.value == pytest.approx(right) != pytest.approx(1.0)
+    assert "precision_at_10%" in found.metrics  # whose k is another one
+    assert np.mean([one.metric.value for one in found.windows]) == pytest.approx(right)
     by_loss = evaluate(trained, rows, scoring="log_loss")
     assert by_loss.value == pytest.approx(loss)
     assert by_loss.n_rows == 200

@@ -37,6 +37,7 @@ from crossview.scoring.progressive import ProgressiveValidation, progressive
 
 WITH_PARAMETERS = {"f_beta": "f2", "cost": "cost:fp=1,fn=20"}
 METRICS = [WITH_PARAMETERS.get(name, name) for name in metric_names("classification")]
+METRICS.remove("top_accuracy")  # of several classes alone
 ERRORS = metric_names("regression")
 OF_PROBABILITIES = ["log_loss", "brier_score", "expected_calibration_error"]
 
@@ -112,6 +113,40 @@ def test_measures_of_several_classes_are_means_over_the_classes():
     assert measure("precision_at_k", codes, scores, k=7) == pytest.approx(
         np.mean([mine[:7].mean() for mine in of_highest])
     )
+
+
+def test_the_label_is_among_the_most_probable_classes_as_in_scikit_learn():
+    codes, scores = make_stream(6)
+    p = np.round(make_probabilities(2.0 * scores), 1)  # with many ties
+    for k in (1, 2, 5):
+        expected = sk.top_k_accuracy_score(codes, p, k=k, labels=range(6))
+        name = check_metric("top_accuracy", k=k)
+        tally, blocks = Tally(6), BlockTally(name, n_classes=6)
+        for rows in np.array_split(np.arange(len(codes)), 3):
+            part = Tally(6)
+            part.update(codes[rows], scores[rows], p[rows])
+            tally = tally + part
+            blocks.update(codes[rows], scores[rows], p[rows])
+        again = Tally(6)
+        again.set_state(tally.get_state())
+        values = measure(name, codes, scores, probabilities=p), again.value(name), blocks.value()
+        assert values == pytest.approx([expected] * 3)
+        # the order of the probabilities, and without any that of the scores
+        by_score = sk.top_k_accuracy_score(codes, scores, k=k, labels=range(6))
+        assert measure("top_accuracy", codes, scores, k=k) == pytest.approx(by_score)
+    assert measure("top_accuracy", codes, p) == measure("top_2_accuracy", codes, p)
+    two, score = make_stream(2)
+    assert measure("top_1_accuracy", two, score) == measure("accuracy", two, score)
+    assert least_rows("top_3_accuracy") == 1
+    assert np.isnan(measure("top_accuracy", codes[:0], scores[:0]))
+    assert np.isnan(Tally(3).value("top_accuracy"))
+    for k in (0, 0.5, "2", True):
+        with pytest.raises(
+            InputError, match=r"^k=.*give top_accuracy a whole number of classes, 1"
+        ):
+            check_metric("top_accuracy", k=k)
+    with pytest.raises(InputError, match="metric 'top_3_accuracy' of 3 classes is always 1; take"):
+        Classification(np.arange(3), metric="top_3_accuracy")
 
 
 def test_probabilities_of_several_classes_order_the_rows_as_in_scikit_learn():

@@ -148,9 +148,10 @@ def test_a_huge_score_is_in_the_last_bin_of_a_block():
         assert np.array_equal(found, same)
 
 
-OF_THREE = ["accuracy", "f1", "roc_auc", "log_loss"]
+OF_ANY = ["accuracy", "f1", "roc_auc", "log_loss"]
+OF_THREE = [*OF_ANY, "top_2_accuracy"]
 OF_TWO = [
-    *(*OF_THREE, "cost:fp=1,fn=5", "average_precision", "prbep", "expected_calibration_error"),
+    *(*OF_ANY, "cost:fp=1,fn=5", "average_precision", "prbep", "expected_calibration_error"),
     *("recall_at_5%", "precision_at_k"),
 ]
 
@@ -197,7 +198,8 @@ def test_a_stream_has_the_posterior_of_the_jackknife_in_any_batches(metric, n_cl
 
 
 @pytest.mark.parametrize(
-    ("metric", "n_classes"), [("f1", 2), ("roc_auc", 3), ("rmse", 0), ("r2", 0)]
+    ("metric", "n_classes"),
+    [("f1", 2), ("roc_auc", 3), ("top_accuracy", 3), ("rmse", 0), ("r2", 0)],
 )
 def test_the_parts_of_a_stream_add_up_to_its_blocks(metric, n_classes):
     n = 620

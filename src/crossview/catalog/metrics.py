@@ -12,8 +12,8 @@ from typing import Any
 from crossview.catalog.names import TASKS, check_task, load_object, unknown_name
 from crossview.errors import InputError, argument
 
-# a share of the rows
-DEFAULT_K = 0.1
+# a share of the rows; of the classes, as in scikit-learn
+DEFAULT_K, DEFAULT_TOP = 0.1, 2
 # of a false positive and a false negative, in messages
 EXAMPLE_COSTS = "fp=1,fn=20"
 # of metrics without `Metric.has_interval`, in messages
@@ -24,10 +24,11 @@ NO_INTERVAL = "no interval: chance makes it larger"
 class Metric:
     """One metric.
 
-    name: as in ``--metric``; one that takes a k ends in ``_at_k``.
-    kind {"decision", "order", "probability", "calibration", "error", "explained"}: whether it
-      evaluates the predicted classes, the ranking by score, the probabilities row by row or in
-      bins, or predicted numbers, row by row or beside the mean of the numbers.
+    name: as in ``--metric``; one that takes a k of rows ends in ``_at_k``.
+    kind {"decision", "order", "place", "probability", "calibration", "error", "explained"}: whether
+      it evaluates the predicted classes, the ranking by score, the place of the label among the
+      classes of its row, the probabilities row by row or in bins, or predicted numbers, row by row
+      or beside the mean of the numbers.
     path: its function, ``"module:function"``; `crossview.scoring.metrics` documents the interface
       of each kind.
     trains: the measure that an SVM optimizes for this metric, or the loss of numbers that the
@@ -59,7 +60,12 @@ class Metric:
 
     @property
     def takes_k(self) -> bool:
-        """Return whether it measures the k rows with the highest scores."""
+        """Return whether it measures the k rows with the highest scores, or k classes of a row."""
+        return self.of_rows or self.kind == "place"
+
+    @property
+    def of_rows(self) -> bool:
+        """Return whether its k is a number of rows."""
         return self.name.endswith("_at_k")
 
     @property
@@ -78,6 +84,7 @@ class Metric:
 
 _DECISION = "crossview.scoring.metrics.decision"
 _ORDER = "crossview.scoring.metrics.order"
+_PLACE = "crossview.scoring.metrics.place"
 _PROBABILITY = "crossview.scoring.metrics.probability"
 _ERROR = "crossview.scoring.metrics.error"
 
@@ -120,6 +127,11 @@ METRICS: dict[str, Metric] = {
         ),
         Metric("precision_at_k", "order", f"{_ORDER}:precision_at_k", "precision_at_k"),
         Metric("recall_at_k", "order", f"{_ORDER}:recall_at_k", "recall_at_k"),
+        Metric(
+            *("top_accuracy", "place", f"{_PLACE}:top_accuracy"),
+            scope="rows",
+            about="share of the rows whose label is among the k most probable of several classes",
+        ),
         Metric(
             *("log_loss", "probability", f"{_PROBABILITY}:log_losses"),
             higher_is_better=False,
@@ -177,14 +189,17 @@ def parse_metric(name: str) -> tuple[str, dict[str, Any]]:
 
     >>> parse_metric("precision_at_10%"), parse_metric("f2"), parse_metric("accuracy")
     (('precision_at_k', {'k': 0.1}), ('f_beta', {'beta': 2.0}), ('accuracy', {}))
-    >>> parse_metric("cost:fp=1,fn=20")
-    ('cost', {'fp': 1.0, 'fn': 20.0})
+    >>> parse_metric("cost:fp=1,fn=20"), parse_metric("top_3_accuracy")
+    (('cost', {'fp': 1.0, 'fn': 20.0}), ('top_accuracy', {'k': 3}))
     """
     if name in METRICS:
-        return name, {"k": DEFAULT_K} if METRICS[name].takes_k else {}
+        k = DEFAULT_K if METRICS[name].of_rows else DEFAULT_TOP
+        return name, {"k": k} if METRICS[name].takes_k else {}
     if found := re.fullmatch(r"(\w+_at_)(?:(\d+)|(\d+(?:\.\d+)?(?:e-\d+)?)%)", name):
         stem, rows, share = found.groups()
         return f"{stem}k", {"k": int(rows) if rows else float(share) / 100.0}
+    if found := re.fullmatch(r"top_(\d+)_accuracy", name):
+        return "top_accuracy", {"k": int(found[1])}
     if found := re.fullmatch(r"f(\d+(?:\.\d+)?)", name):
         return "f_beta", {"beta": float(found[1])}
     family, colon, costs = name.partition(":")
@@ -207,7 +222,7 @@ def check_metric(
       ``cost:fp=1,fn=20``.  None: ``cost`` where costs are given, otherwise the default.
     task {"classification", "regression"}: what is predicted.
     k: of ``precision_at_k`` and ``recall_at_k``: how many rows, or a share of the rows between 0
-      and 1.  None: 0.1.
+      and 1.  None: 0.1.  Of ``top_accuracy``: how many classes of a row.  None: 2.
     cost: of ``cost``: the costs of a false positive and a false negative, ``{"fp": 1, "fn": 20}``
       or ``"fp=1,fn=20"``.
     default: the metric where there is no name.  None: that of the task.
@@ -216,6 +231,8 @@ def check_metric(
 
     >>> check_metric("f1"), check_metric("precision_at_k"), check_metric("recall_at_k", k=20)
     ('f1', 'precision_at_10%', 'recall_at_20')
+    >>> check_metric("top_accuracy", k=3)
+    'top_3_accuracy'
     >>> check_metric(None, cost={"fp": 1, "fn": 20})
     'cost:fp=1,fn=20'
     """
@@ -233,7 +250,8 @@ def check_metric(
             )
         raise unknown_name("metric", name, known)
     if k is not None and not (name in METRICS and METRICS[name].takes_k):
-        takers = " and ".join(metric.name for metric in METRICS.values() if metric.takes_k)
+        *more, last = [metric.name for metric in METRICS.values() if metric.takes_k]
+        takers = f"{', '.join(more)} and {last}"
         raise InputError(
             f"{argument(k=k)} is for {takers}; leave it out where the metric is {name!r}"
         )
@@ -249,7 +267,14 @@ def check_metric(
 
 
 def _with_k(family: str, k: Any) -> str:
-    if isinstance(k, Integral) and not isinstance(k, bool) and int(k) >= 1:
+    whole = isinstance(k, Integral) and not isinstance(k, bool) and int(k) >= 1
+    if not METRICS[family].of_rows:
+        if whole:
+            return f"top_{k}_accuracy"
+        raise InputError(
+            f"{argument(k=k)}; give {family} a whole number of classes, 1 or more, such as 3"
+        )
+    if whole:
         return f"{family[:-1]}{k}"
     if isinstance(k, Real) and not isinstance(k, Integral) and 0.0 < float(k) < 1.0:
         return f"{family[:-1]}{100.0 * float(k):.12g}%"

@@ -92,8 +92,8 @@ model MODEL: A file that `train` wrote, or - for stdin.
     one f1, macro_f1 if nothing says which of two classes is the positive one, or rmse for a
     number.
 --k NUMBER: Of precision_at_k and recall_at_k: how many rows, those with the highest scores, or a
-    share of the rows between 0 and 1. Default: 0.1. With another --metric of evaluate only, which
-    shows these two, too.
+    share of the rows between 0 and 1. Default: 0.1. Of top_accuracy: how many classes. Default: 2.
+    With another --metric of evaluate only, which shows precision_at_k and recall_at_k, too.
 --cost fp=NUMBER,fn=NUMBER: What a false positive and a false negative cost. The metric is then
     cost, the mean cost of a row, with two classes.
 --dask ADDRESS: Work on the workers of this Dask scheduler, such as tcp://10.0.0.1:8786, which

@@ -58,9 +58,9 @@ def shown_metrics(task: Problem, *, probabilities: bool, k: Any = None) -> list[
     names = [task.metric]
     for name in metric_names(task.name):
         entry = metric_of(name)
-        if name in ("f_beta", "cost") or name == task.metric:
+        if name in ("f_beta", "cost", "top_accuracy") or name == task.metric:
             continue
-        if entry.takes_k:
+        if entry.of_rows:
             name = check_metric(name, k=k)
         if name not in names and (
             probabilities or entry.kind not in ("probability", "calibration")
@@ -134,7 +134,7 @@ class OneMetric:
         low, high = jackknife_posterior(value, whole, without, rows).interval()
         if math.isnan(value) or not metric_of(metric).has_interval:
             return Estimate(value, math.nan, math.nan)
-        if metric_of(metric).kind in ("decision", "order") and is_bounded(metric):
+        if metric_of(metric).kind in ("decision", "order", "place") and is_bounded(metric):
             # blocks that are all the same say nothing of how far off they may be
             nearest = share_within(self.blocks.rows_of_share(metric))
             if value > 1.0 - ROUNDING:
@@ -207,7 +207,7 @@ class AllMetrics:
         return {name: self._estimate(name, self._value(name)) for name in self.names}
 
     def _value(self, name: str) -> float:
-        if metric_of(name).kind == "decision":
+        if metric_of(name).kind in ("decision", "place"):
             return self._blocks[_shares(name)].blocks.value(name)
         return float(self.tally.value(name))
 

@@ -43,7 +43,8 @@ class EvaluationSpec:
     windows: what divides them by time.
     threshold_for: the metric for which training has placed the threshold; None: another one counts.
     groups: the column of the rows that count together for intervals, or the group of each row.
-    k: of precision_at_k and recall_at_k, whichever metric decides; None: 0.1.
+    k: of precision_at_k and recall_at_k, whichever metric decides, unless it is that of
+      top_accuracy; None: 0.1.
     """
 
     fitted: FittedModel
@@ -97,7 +98,9 @@ def resolve(model: Any, scoring: Any = None, views: bool = True) -> EvaluationSp
     fitted, scoring = FittedModel(model), Scoring.of(scoring)
     if scoring.threshold != "auto":
         fitted.decide_by(scoring.threshold, scoring.positive)
-    spec = EvaluationSpec(fitted, _task(fitted, scoring), views, k=scoring.k)
+    task = _task(fitted, scoring)
+    k = None if metric_of(task.metric).kind == "place" else scoring.k
+    spec = EvaluationSpec(fitted, task, views, k=k)
     if scoring.threshold == "auto" and fitted.info.get("positive") == spec.task.positive_label:
         spec.threshold_for = fitted.info.get("threshold_for")
     return spec

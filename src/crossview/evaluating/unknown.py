@@ -20,9 +20,9 @@ from crossview.scoring.problems import Classification, Scored
 class ClassificationWithUnknown(Classification):
     """A model of more than two classes on rows of which some are of others.
 
-    Metrics of the predicted classes count these rows as errors: the others are classes that are
-    never predicted.  Metrics of scores and probabilities, of which there are none for these
-    classes, are those of the rows that are left.
+    Metrics of the predicted classes, and of the place of the label, count these rows as errors: the
+    others are classes that are never predicted, and the least probable ones.  Metrics of scores and
+    probabilities, of which there are none for these classes, are those of the rows that are left.
     """
 
     def __init__(self, known: Classification, unknown: Mapping[Any, int]) -> None:
@@ -41,7 +41,7 @@ class ClassificationWithUnknown(Classification):
 
     def block_tally(self, scored: Scored, metric: str | None = None) -> BlockTally:
         """Return a tally per block of this metric."""
-        if metric_of(metric or self.metric).kind == "decision":
+        if metric_of(metric or self.metric).kind in ("decision", "place"):
             return super().block_tally(scored, metric)
         return self.known.block_tally(self.of_model(scored), metric)
 
@@ -50,6 +50,11 @@ class ClassificationWithUnknown(Classification):
     ) -> None:
         """Count those of some rows that are rows of the tally's classes."""
         if tally.n_classes == len(self.classes):
+            p = scored.probabilities
+            if p is not None:  # a class of the model comes before the others also where it is 0
+                least = np.full_like(p, -1.0)
+                least[:, self._columns] = p[:, self._columns]
+                scored = scored._replace(probabilities=least)
             super().count(tally, y, scored, **blocks)
             return
         rows = self.is_of_model(y)

@@ -145,8 +145,13 @@ class Classification(_Splits):
                 f"metric {metric!r} is for two classes, and there are {len(classes)}; "
                 "take another metric"
             )
-        self.threshold = _check_threshold(threshold, len(classes))
         kind = metric_of(metric).kind
+        if kind == "place" and parse_metric(metric)[1]["k"] >= len(classes):
+            raise InputError(
+                f"metric {metric!r} of {len(classes)} classes is always 1; take another metric, "
+                "or a smaller k"
+            )
+        self.threshold = _check_threshold(threshold, len(classes))
         self.tuned_for: str | None = None
         if threshold == "tuned":
             placed = metric_of(metric).threshold_for or metric
@@ -159,8 +164,8 @@ class Classification(_Splits):
             "calibration",
         )
         by_probabilities = self.tunes or self._cannot_do_without
-        # of more than two classes they order the rows
-        self.needs_probabilities = by_probabilities or (self.ranks and not two)
+        # of more than two classes they order the rows, and the classes
+        self.needs_probabilities = by_probabilities or (kind in ("order", "place") and not two)
         by_log_loss = by_probabilities and not is_asked_for
         self.chosen_by = "log_loss" if by_log_loss else metric
 

@@ -25,14 +25,17 @@ class Scoring:
         accuracy, balanced_accuracy, precision, recall, g_mean (geometric mean of recall and
         specificity), roc_auc, average_precision, prbep (precision/recall break-even point),
         precision_at_k or recall_at_k; of more than two classes, the mean of each against the rest.
+        Of more than two classes also top_accuracy, the share of the rows whose label is among the k
+        most probable classes.
         Of the probabilities log_loss, brier_score or expected_calibration_error.  By costs cost.
         For a number rmse, mae or r2.  None: cost if costs are given; otherwise f1 (macro_f1 if
         nothing says which of two classes is the positive one, or more than 60 % of the rows are of
         it) or rmse, and where there is a fitted model the metric that it was trained for.
     k : int or float, default=None
         Of precision_at_k and recall_at_k: how many rows, those with the highest scores, or a
-        share of the rows between 0 and 1, rounded, at least one row.  None: 0.1.  With another
-        metric it is for `evaluate` alone, which measures these two, too.
+        share of the rows between 0 and 1, rounded, at least one row.  None: 0.1.  Of top_accuracy:
+        how many classes.  None: 2.  With another metric it is for `evaluate` alone, which measures
+        precision_at_k and recall_at_k, too.
     cost : mapping of str to float, default=None
         Of the metric cost, with two classes: the costs of a false positive and of a false negative,
         such as ``{"fp": 1, "fn": 20}``.  The metric is the mean cost of a row.

@@ -2,10 +2,11 @@
 
 An entry of `crossview.catalog` names the function of each metric.  What the function takes and
 returns depends on its kind: see `decision` for metrics of the predicted classes, `order` for
-those of the order of the scores, `probability` for those of the probabilities, and `error` for
-those of predicted numbers.  `measure` applies a metric to rows in memory; `Tally` and `ErrorTally`
-apply it to a stream, and `BlockTally` to a stream without each block of its rows.  `threshold`
-places the thresholds of classes for a decision.
+those of the order of the scores, `place` for those of the place of the label among the classes,
+`probability` for those of the probabilities, and `error` for those of predicted numbers.  `measure`
+applies a metric to rows in memory; `Tally` and `ErrorTally` apply it to a stream, and `BlockTally`
+to a stream without each block of its rows.  `threshold` places the thresholds of classes for a
+decision.
 
 Classes are given by their codes, 0 to ``n_classes - 1`` in sorted order, and scores as
 `decision_function` gives them.  Where a number is predicted, the numbers and their predictions

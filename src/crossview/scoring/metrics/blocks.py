@@ -16,6 +16,7 @@ from crossview.scoring.metrics.measure import (
     value_of_confusion,
     values_of_confusions,
 )
+from crossview.scoring.metrics.place import places_of_labels
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
 from crossview.scoring.metrics.tally import added
 
@@ -65,6 +66,8 @@ class BlockTally:
             self._counts: Any = _Scores(n_classes, positive, typical_scores)
         elif kind == "decision":
             self._counts = _Decisions(n_classes, positive)
+        elif kind == "place":
+            self._counts = _Places(n_classes)
         else:
             self._counts = _Bins() if kind == "calibration" else _Sums(metric)
         if kind == "explained":
@@ -131,9 +134,9 @@ class BlockTally:
     def values(self, metric: str | None = None) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the metric of all rows and without each block, and the rows of each block.
 
-        ``metric`` may be another one of the same kind, *decision* or *order*.  It is NaN where it
-        is not defined.  One of order has far more ties than that of `Tally`: what counts are its
-        differences.
+        ``metric`` may be another one of the same kind, *decision*, *order* or *place*.  It is NaN
+        where it is not defined.  One of order has far more ties than that of `Tally`: what counts
+        are its differences.
         """
         ends = self.block_rows * np.arange(MOST_BLOCKS + 1)
         rows = np.diff(ends.clip(self.first_row, self.first_row + self.n_rows))
@@ -167,7 +170,7 @@ class BlockTally:
         return np.asarray(self._cells.sum(axis=0))
 
     def rows_of_share(self, metric: str) -> float:
-        """Return of how many rows a metric of the same kind, *decision* or *order*, is a share.
+        """Return of how many rows a metric of the same kind, as of `values`, is a share.
 
         Of a mean over classes those of the rarest one.
         """
@@ -258,6 +261,25 @@ def _of_order(metric: str, histogram: np.ndarray, share: tuple) -> float:
     side, bins = np.nonzero(histogram)
     function = metric_of(metric).function()
     return float(function(side == 1, bins.astype(np.float64), histogram[side, bins], *share))
+
+
+class _Places:
+    """Rows per place of the label among the classes."""
+
+    dtype = np.int64
+
+    def __init__(self, n_classes: int) -> None:
+        self.shape = (n_classes,)
+
+    def add(self, cells: Any, block: Any, codes: Any, scores: Any, p: Any, predicted: Any) -> None:
+        _count(cells, block, places_of_labels(codes, ordering(scores, p)))
+
+    def values(self, metric: str, cells: np.ndarray, n_rows: np.ndarray) -> np.ndarray:
+        own = metric_of(metric).function()(np.arange(cells.shape[1]), **parse_metric(metric)[1])
+        return np.asarray(cells[:, own].sum(axis=1) / n_rows)
+
+    def rows_of_share(self, metric: str, cells: np.ndarray) -> float:
+        return cells.sum()
 
 
 class _Sums:

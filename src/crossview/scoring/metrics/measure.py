@@ -10,13 +10,14 @@ import numpy as np
 
 from crossview.catalog.metrics import METRICS, check_metric, metric_of, parse_metric
 from crossview.labels import decide
+from crossview.scoring.metrics.place import places_of_labels
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
 
 
 def least_rows(name: str) -> int:
     """Return how many rows a metric needs: its k, where that is a number of rows."""
     k = parse_metric(name)[1].get("k")
-    return k if isinstance(k, int) else 1
+    return k if metric_of(name).of_rows and isinstance(k, int) else 1
 
 
 def signed_score(name: str, value: float) -> float:
@@ -29,7 +30,8 @@ def signed_score(name: str, value: float) -> float:
 def is_bounded(name: str) -> bool:
     """Return whether the metric is 1 at most, and a difference in it means the same."""
     metric = metric_of(name)
-    return metric.kind in ("decision", "order", "explained") and metric.higher_is_better
+    shares = ("decision", "order", "place", "explained")
+    return metric.kind in shares and metric.higher_is_better
 
 
 def within_bounds(name: str, low: float, high: float) -> tuple[float, float]:
@@ -58,7 +60,7 @@ def hinge_losses(codes: np.ndarray, scores: np.ndarray) -> np.ndarray:
 
 
 def ordering(scores: np.ndarray, probabilities: np.ndarray | None) -> np.ndarray:
-    """Return what orders the rows: of two classes the score, of more the probabilities, if any.
+    """Return what orders rows and classes: of two the score, of more the probabilities, if any.
 
     A score of one class alone does not say how likely it is: those of the others count, too.
     """
@@ -125,6 +127,11 @@ def measure(
         sums = np.zeros((3, CALIBRATION_BINS))
         count_in_bins(sums, codes, probabilities)
         return float(metric.function()(*sums))
+    if metric.kind == "place":
+        if not len(codes):
+            return math.nan
+        places = places_of_labels(codes, ordering(scores, probabilities))
+        return float(metric.function()(places, **parse_metric(name)[1]).mean())
     weight = np.ones(len(codes), dtype=np.int64)
     if scores.ndim == 1:
         ordered = scores if positive == 1 else -scores

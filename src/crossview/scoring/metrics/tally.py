@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from crossview.catalog.metrics import METRICS, check_metric, metric_names, metric_of
+from crossview.catalog.metrics import METRICS, check_metric, metric_names, metric_of, parse_metric
 from crossview.errors import InputError
 from crossview.labels import decide
 from crossview.saving.schema import MAX_COUNT, Array, check_state
@@ -22,6 +22,7 @@ from crossview.scoring.metrics.measure import (
     value_of_confusion,
     value_of_order,
 )
+from crossview.scoring.metrics.place import places_of_labels
 from crossview.scoring.metrics.probability import CALIBRATION_BINS, count_in_bins
 
 # a longer array is a histogram, of which only what is not 0 is kept
@@ -238,8 +239,8 @@ class Tally(Resumable):
     Memory does not grow with the stream.  Two tallies of the same classes add up to that of both
     streams, whichever worker counted them.  ``loss`` is the sum of the hinge losses; ``confusion``
     has rows per true and predicted class; ``order`` the rows per cell of a class of what orders
-    them; ``sums`` the losses of each metric of probabilities; and ``bins`` is as for
-    `count_in_bins`.
+    them; ``places`` the rows per place of the label among the classes; ``sums`` the losses of each
+    metric of probabilities; and ``bins`` is as for `count_in_bins`.
 
     Metrics of the order of the scores are exact up to ``most_cells`` different scores of a class.
     Beyond, those in one cell of `OrderCounts` count as equal: the metric is the mean over all
@@ -265,6 +266,7 @@ class Tally(Resumable):
         of_rows = [name for name, metric in METRICS.items() if metric.kind == "probability"]
         self.sums = dict.fromkeys(of_rows, 0.0)
         self.bins = np.zeros((3, CALIBRATION_BINS))
+        self.places = np.zeros(n_classes, dtype=np.int64)
 
     def _state_schema(self) -> dict[str, Array]:
         return {
@@ -273,6 +275,7 @@ class Tally(Resumable):
             "confusion": counts_of_shape(self.confusion.shape),
             "sums": sum_of(len(self.sums), low=-np.inf),
             "bins": Array("f8", self.bins.shape, 0.0),
+            "places": counts_of_shape(self.places.shape),
         }
 
     def _parts(self) -> dict[str, Resumable]:
@@ -291,8 +294,9 @@ class Tally(Resumable):
         predicted = decide(scores) if predicted is None else predicted
         self.confusion += confusion_matrix(codes, predicted, self.n_classes)
         own = [1] if self.n_classes == 2 else range(self.n_classes)
-        ordered = ordering(scores, probabilities).reshape(len(codes), -1)
-        self.order.update(np.equal.outer(codes, own), ordered)
+        ordered = ordering(scores, probabilities)
+        self.order.update(np.equal.outer(codes, own), ordered.reshape(len(codes), -1))
+        self.places += np.bincount(places_of_labels(codes, ordered), minlength=self.n_classes)
         if probabilities is not None:
             for name, total in self.sums.items():
                 losses = METRICS[name].function()(codes, probabilities)
@@ -302,7 +306,8 @@ class Tally(Resumable):
     def __add__(self, other: Tally) -> Tally:
         if (self.n_classes, self.positive) != (other.n_classes, other.positive):
             raise InputError("two tallies of different classes do not add up")
-        return added(self, other, "n_rows", "loss", "confusion", "order", "sums", "bins")
+        counts = ("n_rows", "loss", "confusion", "order", "sums", "bins", "places")
+        return added(self, other, *counts)
 
     def value(self, name: str, *, k: Any = None) -> float:
         """Return one metric as `measure` of all rows so far; NaN where it is not defined."""
@@ -310,6 +315,9 @@ class Tally(Resumable):
         metric = metric_of(name)
         if metric.kind == "decision":
             return value_of_confusion(name, self.confusion, self.positive)
+        if metric.kind == "place":
+            counts = metric.function()(np.arange(self.n_classes), **parse_metric(name)[1])
+            return float(self.places[counts].sum() / self.n_rows) if self.n_rows else math.nan
         if metric.kind in ("probability", "calibration"):
             rows = self.bins[0].sum()
             if not rows:
