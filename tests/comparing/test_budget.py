@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from sklearn.metrics import f1_score
 
 from comparisons import AS_IN_USE, ONE, make_noisy, make_views, models_have, thorough
-from crossview import PassiveAggressiveClassifier, Scoring
+from crossview import MultiView, PassiveAggressiveClassifier, Scoring
 from crossview.baselines.entries import baselines
 from crossview.catalog.learners import find_learner, known_learners
 from crossview.comparing.budget.clock import Clock, Took
@@ -27,7 +28,7 @@ from crossview.comparing.budget.plan import (
 )
 from crossview.comparing.budget.planner import Planner
 from crossview.comparing.candidates import most_gain_first
-from crossview.comparing.folds.parts import Data
+from crossview.comparing.folds.parts import Data, Fold
 from crossview.comparing.folds.splits import Protocol, draw_rows, split_rows
 from crossview.comparing.folds.tuning import Chosen, Tuner, Tuning
 from crossview.comparing.result.comparison import ComparisonObserver
@@ -90,6 +91,28 @@ def test_the_guess_knows_rows_views_classes_and_covariances():
     assert 2 * few < many < 100 * few  # one system of equations, but errors of each class
     assert guess("kernel-ridge", 0) == guess("kernel-ridge", 2) < few
     assert 5 * guess("fm", 2) > guess("fm", 5) > guess("fm", 2) == guess("fm", 0)
+
+
+def test_the_guess_knows_what_many_classes_take():
+    """A class of a dense table takes a softmax, of a sparse one its weights, too."""
+    rng = np.random.default_rng(0)
+    y = np.array(["no", "yes"])[rng.integers(0, 2, 600)]
+    few, many = rng.normal(size=(600, 10)), rng.random((600, 5000)) < 0.002
+
+    def times(name, X, view_type=np.asarray):
+        X = MultiView({"a": view_type(1.0 * X), "b": view_type(1.0 * X)})
+        train, test = np.arange(600), np.arange(0)
+        fold = Fold(X, y, X[test], y[test], [(train[:400], train[400:])])
+        learner = find_learner(name, "classification", ["a", "b"])
+        two, some, more = (guess_seconds(learner, fold, n) for n in (2, 10, 50))
+        assert two <= some < more
+        return more / two
+
+    assert times("logistic-regression", few) < 10 < times("logistic-regression", many, csr_matrix)
+    assert 2 < times("late-fusion", few) < 25
+    assert 2 * times("late-fusion", few) < times("late-fusion", many, csr_matrix)
+    for name, most in (("extra-trees", 2.5), ("network", 4), ("trees", 50)):
+        assert 1.1 < times(name, few) < most
 
 
 def test_the_rows_held_out_are_a_part_of_each_fit():

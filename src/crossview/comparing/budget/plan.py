@@ -14,6 +14,7 @@ from crossview.catalog.learner import LEARNS_NOTHING, Learner
 from crossview.comparing.candidates import quadratic_cost
 from crossview.comparing.folds.parts import Fold
 from crossview.comparing.folds.tuning import HALVING, Tuning
+from crossview.views import ViewLayout
 
 # what a learner may spend on choosing its setting, from all to least
 LEVELS = (
@@ -69,10 +70,20 @@ MOST_DENSE, DENSE = 300, 8
 # of lighter trees; a share of the time that is not worth it
 LIGHT_DENSE, WORTH_IT = 80, 0.7
 # a row of boosted trees for each of them; of a forest for each doubling of the rows, too, where
-# classes look at fewer than numbers
+# classes look at fewer than numbers; more classes need deeper trees, by this power of their number
 BY_SPLIT, BY_LEVEL, BY_DRAWN, BY_DRAWN_OF_CLASSES = 2e-6, 7e-6, 4e-7, 4.5e-8
-# a row that networks read, and each of its columns; rows in all passes together, and passes
-BY_READ, BY_COLUMN, READ, PASSES = 2e-6, 6e-9, 1_200_000, 240
+DEEPER = 1 / 4
+# however few the rows are: a boosted tree, of which a class has so many in each bag, and a forest
+BY_TREE, ITERATIONS, OF_A_FOREST = 1e-3, 100, 0.3
+# a row that networks read, and each of its columns and classes; rows in all passes together, and
+# passes
+BY_READ, BY_COLUMN, BY_CLASS, READ, PASSES = 2e-6, 6e-9, 8e-8, 1_200_000, 240
+# a softmax for each class, in each step of its fit and in so many steps: of a row, of each of its
+# numbers where most are there and where few are, and of a weight
+BY_SOFTMAX, BY_DENSE, BY_SPARSE, BY_WEIGHT, STEPS = 4e-8, 6e-10, 6e-9, 3e-8, 20
+# of late fusion: fits of each view on all rows, in folds too; a class of a row in all steps that
+# weigh the views
+OF_VIEWS, BY_POOLED = 3, 1.5e-5
 # a multiplication of a fit with landmarks; landmarks after which few functions gain by more, and
 # rows times their square, at most; rows and landmarks that choose widths, rows that choose the
 # penalty, and penalties (`kernel.ridge`)
@@ -113,12 +124,16 @@ def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
     n_rows, numbers = len(fold.y_train), numbers_of_row(learner, fold)
     dense = min(sum(min(w, MOST_DENSE) for w in X.layout.widths), DENSE * numbers)
     if learner.made_of == "networks":
-        return BY_ROW + min(READ / n_rows, PASSES) * (BY_READ + BY_COLUMN * dense)
+        by_read = BY_READ + BY_COLUMN * dense + BY_CLASS * n_classes
+        return BY_ROW + min(READ / n_rows, PASSES) * by_read
     if learner.made_of == "forest":
         by_column = BY_DRAWN_OF_CLASSES if n_classes else BY_DRAWN
-        return BY_ROW + math.log2(n_rows) * (BY_LEVEL + by_column * dense)
+        deeper = max(n_classes / 2, 1.0) ** DEEPER
+        by_level = (BY_LEVEL + by_column * dense) * deeper
+        return BY_ROW + OF_A_FOREST / n_rows + math.log2(n_rows) * by_level
     if learner.made_of == "boosted trees":  # a tree for each class
-        return BY_ROW + BY_SPLIT * dense * max(n_classes / 2, 1.0)
+        by_trees = 0.0 if learner.baseline else BY_TREE * _boosted_trees(n_classes, n_rows)
+        return BY_ROW + by_trees / n_rows + BY_SPLIT * dense * max(n_classes / 2, 1.0)
     if learner.made_of == "landmarks":
         few = len(fold.inner[0][0])  # more rows take hardly longer
         return BY_ROW + BY_MULTIPLIED * _multiplied(few, X.layout.n_views, n_classes) / few
@@ -128,12 +143,30 @@ def guess_seconds(learner: Learner, fold: Fold, n_classes: int) -> float:
         seconds += BY_PRODUCT * quadratic_cost(X.layout.n_columns, n_rows, numbers) / n_rows
     if n_classes <= 2:
         return seconds
-    if learner.baseline and learner.effort == LINEAR:  # the softmax has as many weights as classes
-        return seconds * n_classes
+    if learner.baseline and learner.effort in (LINEAR, MODELS):
+        # the softmax has as many weights as classes, and takes no less than two of them
+        return max(seconds, BY_ROW + n_classes * _by_softmax(learner, X.layout, n_rows, numbers))
     if learner.stops_early:  # a row of weights for each class
         return seconds * n_classes / 2
     # several classes share passes over the rows, and stop at different ones
     return seconds * math.sqrt(n_classes / 2)
+
+
+def _boosted_trees(n_classes: int, n_rows: int) -> float:
+    """Return about how many trees there are in all bags."""
+    # it takes long to load
+    from crossview.estimators.trees.boosting import bags_of
+
+    return ITERATIONS * bags_of(n_classes, n_rows) * (n_classes if n_classes > 2 else 1)
+
+
+def _by_softmax(learner: Learner, layout: ViewLayout, n_rows: int, numbers: float) -> float:
+    """Return about how many seconds of a row a class takes, in one linear model or one per view."""
+    by_number = BY_DENSE if 2.0 * numbers >= layout.n_columns else BY_SPARSE
+    by_step = by_number * numbers + BY_WEIGHT * layout.n_columns / n_rows
+    if learner.effort == LINEAR:
+        return STEPS * (BY_SOFTMAX + by_step)
+    return OF_VIEWS * STEPS * (BY_SOFTMAX * layout.n_views + by_step) + BY_POOLED
 
 
 def _multiplied(n_rows: int, n_views: int, n_classes: int) -> float:
