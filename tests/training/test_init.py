@@ -392,10 +392,12 @@ def test_a_text_that_is_gone_is_missing_in_all_its_views_by_the_command(
 def test_a_new_column_is_said_in_each_way_of_learning():
     table = views_of_two()
     more = table.append_column("u__new", table["u__a"])
-    first = train(table, "y", model="arow")
-    with pytest.warns(UnusedColumnsWarning, match="no such columns: u__new"):
+    views = {"u": "u__a", "w": "words(v__b)", "s": "shape(v__b)"}
+    first = train(table, "y", model="arow", encoder=ViewEncoder(views))
+    said = r"no such columns: u__new.* \(there are: [uv]__[ab], [uv]__[ab]\)"
+    with pytest.warns(UnusedColumnsWarning, match=said):
         train(more, init=first)
-    with pytest.warns(UnusedColumnsWarning, match="no such columns: u__new"):
+    with pytest.warns(UnusedColumnsWarning, match=said):
         copy.deepcopy(first.fitted).partial_fit(
             more.drop_columns(["y"]), np.array(more["y"].to_pylist())
         )
