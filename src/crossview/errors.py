@@ -208,7 +208,7 @@ def closest_names(
         listed = nearest if _spelling is None else _spelling.listed(nearest)
         how = f" (written {listed} in a list)" if listed != nearest else ""
         hint = f"; did you mean {nearest!r}{how}?"
-    return f"{hint} (there are: {some_names(known, most)})"
+    return f"{hint} (there are: {some_names([*dict.fromkeys(known)], most)})"
 
 
 # of a value that is the name of its column, in text

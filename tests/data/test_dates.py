@@ -71,6 +71,12 @@ def test_what_is_no_date_is_named(text):
         as_times("x", pa.array(["01.01.2025", text]), "%d.%m.%Y")
 
 
+def test_the_format_of_what_is_no_date_is_named():
+    message = r"'1992-07-06' is no date as in %d\.%m\.%Y, but as in %Y-%m-%d; .*date='x=%Y-%m-%d'"
+    with pytest.raises(InputError, match=message):
+        as_times("x", pa.array(["01.01.2025", "1992-07-06"]), "%d.%m.%Y")
+
+
 @pytest.mark.parametrize("format", ["%d.%m", "%d.%m.%Y %q", "%d.%m.%Y %y", "%d.%d.%m.%Y", "%A"])
 def test_a_format_that_cannot_be(format):
     with pytest.raises(InputError, match="the format"):

@@ -147,6 +147,14 @@ def test_more_values_than_are_counted(monkeypatch):
         (["121.700,50", "7,5", "0", "950"] * 100, "some are written as '121.700,50'"),
         (["5 km", "1911 km", "12km", "12"] * 100, "75 % are numbers with a unit"),
         (["448.600 €", "€ 7", "12 %", "NA"] * 100, "75 % look like numbers, and some are written"),
+        (
+            ["-$1,448.60", "- € 7", "($3)", "NA"] * 100,
+            "75 % look like numbers, and some are written",
+        ),
+        (
+            ["−1.5", "2.5", "(3.5)", "7"] * 100,
+            "all look like numbers, and some are written as '−1.5'",
+        ),
         (["1", "2", "3", "1e4"] * 100, "text, but all look like numbers: numeric='a__x'"),
         ([f"each sentence here is as long: k{i}" for i in range(N)], "6 words on average"),
         ([f"a sentence of seven words, number {i % 60}" for i in range(N)], "of 60 values, with 5"),

@@ -356,13 +356,48 @@ def test_a_view_that_is_gone_is_missing_in_each_way_of_learning(tmp_path):
     np.testing.assert_array_equal(by_table[-1].coef_, by_row[-1].coef_)
 
 
+@pytest.mark.filterwarnings("default:view '.' is missing:UserWarning")
+def test_a_text_that_is_gone_is_missing_in_all_its_views_by_the_command(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    table = make_table(60).drop_columns(["number", "c__color"])
+    place = table.column_names.index("t__words")
+    nulls = table.set_column(place, "t__words", pa.nulls(60, pa.string()))
+    for name, rows in {
+        "all": table,
+        "gone": table.drop_columns(["t__words"]),
+        "null": nulls,
+    }.items():
+        pa.csv.write_csv(rows, f"{name}.csv")
+    views = ["w=words(t__words)", "s=shape(t__words)", "n=n__*"]
+    options = [word for view in views for word in ("--view", view)]
+    assert (
+        main(["train", "all.csv", "--label", "y", "--model", "arow", *options, "-o", "m.st"]) == 0
+    )
+    for name in ("gone", "null"):
+        assert main(["train", f"{name}.csv", "--init", "m.st", "-o", f"{name}.st"]) == 0
+        assert main(["predict", "m.st", f"{name}.csv", "-o", f"{name}-scores.csv"]) == 0
+    assert contents("gone.st") == contents("null.st")
+    assert contents("gone-scores.csv") == contents("null-scores.csv")
+    lines = capsys.readouterr().err.splitlines()
+    for view in "ws":
+        assert (
+            f"crossview: warning: view {view!r} is missing; the rows are learned without it"
+            in lines
+        )
+        assert any(f"view {view!r} is missing in gone.csv; scored" in line for line in lines)
+
+
 def test_a_new_column_is_said_in_each_way_of_learning():
     table = views_of_two()
     more = table.append_column("u__new", table["u__a"])
-    first = train(table, "y", model="arow")
-    with pytest.warns(UnusedColumnsWarning, match="no such columns: u__new"):
+    views = {"u": "u__a", "w": "words(v__b)", "s": "shape(v__b)"}
+    first = train(table, "y", model="arow", encoder=ViewEncoder(views))
+    said = r"no such columns: u__new.* \(there are: [uv]__[ab], [uv]__[ab]\)"
+    with pytest.warns(UnusedColumnsWarning, match=said):
         train(more, init=first)
-    with pytest.warns(UnusedColumnsWarning, match="no such columns: u__new"):
+    with pytest.warns(UnusedColumnsWarning, match=said):
         copy.deepcopy(first.fitted).partial_fit(
             more.drop_columns(["y"]), np.array(more["y"].to_pylist())
         )

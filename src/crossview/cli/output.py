@@ -32,6 +32,7 @@ from crossview.saving.files import REPORT, Kind, check_writable, replacing
 
 # wide enough for a table that goes to a file
 WIDTH_OF_A_FILE = 160
+PACKAGE = Path(__file__).parents[1]
 # warnings about the data of the user, who knows no Python
 AS_LINES = (
     *(FirstDownloadWarning, LabelOrderWarning, LearnedRowsWarning),
@@ -105,7 +106,8 @@ def warnings_as_lines(*answered: type[Warning]) -> Iterator[None]:
         if (line := str(one.message)) in said:
             continue
         said.add(line)
-        if issubclass(one.category, AS_LINES):
+        ours = one.category is UserWarning and Path(one.filename).is_relative_to(PACKAGE)
+        if ours or issubclass(one.category, AS_LINES):
             say(f"warning: {line}")
         else:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)

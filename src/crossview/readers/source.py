@@ -166,7 +166,8 @@ class _WithNulls:
     def batches(self, columns: list[str], batch_rows: int) -> Iterator[Batch]:
         """Yield the rows."""
         own = [name for name in columns if name not in self._columns]
-        for batch in self._reader.batches(own, batch_rows):
+        # no reader reads rows without a column
+        for batch in self._reader.batches(own or self._reader.schema.names[:1], batch_rows):
             X = batch.X
             for name in columns:
                 if name in self._columns:

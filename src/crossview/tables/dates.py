@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from crossview.errors import InputError, argument
+from crossview.errors import InputError, argument, has_argument
 from crossview.tables.arrow import codes_of, decoded, integers, numbers_of, type_of_values
 
 if TYPE_CHECKING:
@@ -233,13 +233,18 @@ def _times_of_text(name: str, array: pa.Array, format: str) -> np.ndarray:
     bad = (np.isnat(found) & ~empty)[codes]
     if bad.any():
         row = int(bad.argmax())
-        raise InputError(
-            f"{values[int(codes[row])].as_py()!r} is no date as in {format}; write it so, or null, "
-            f"or train with its format, as in {argument(date=f'{name}=%d/%m/%Y')}, or with the "
-            f"column in {argument('categorical')} or {argument('text')}",
-            row=row,
-            column=name,
-        )
+        value = values.slice(int(codes[row]), 1)
+        its = next(iter(covering_formats(value)), None)
+        words = f"{value[0].as_py()!r} is no date as in {format}"
+        words += "" if its is None else f", but as in {its}"
+        words += "; write it so, or null"
+        if has_argument("date"):
+            example = argument(date=f"{name}={its or '%d/%m/%Y'}")
+            words += (
+                f", or train with its format, as in {example}, or with the column in "
+                f"{argument('categorical')} or {argument('text')}"
+            )
+        raise InputError(words, row=row, column=name)
     return np.asarray(found[codes])
 
 

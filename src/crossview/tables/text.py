@@ -35,12 +35,13 @@ DIFFERENT, WORDS, DEVIATION, LETTERS, MANY_WORDS = 0.3, 3.0, 0.2, 0.5, 20.0
 WORDS_THAT_MOVE, SAME_PLACE = 5.0, 0.35
 
 # numbers that are written as text: with a decimal point, with a decimal comma, and with separators
-# of thousands, which are none of those, or a sign such as € or %
+# of thousands, which are none of those, a sign such as € or %, another minus, or in parentheses
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 DECIMAL_COMMA = r"^\s*[-+]?\d*,\d+\s*$"
 AMOUNT = (
     r"^\s*([-+]?\d{1,3}((,\d{3}){2,}|(\.\d{3}){2,}|(,\d{3})+\.\d+|(\.\d{3})+,\d+)"
-    r"|\p{Sc}\s*[-+]?\d[\d.,]*|[-+]?\d[\d.,]*\s*[\p{Sc}%])\s*$"
+    r"|[-+−]?\s*\p{Sc}\s*[-+−]?\d[\d.,]*|[-+−]?\d[\d.,]*\s*[\p{Sc}%]|−\d[\d.,]*"
+    r"|\(\s*\p{Sc}?\s*\d[\d.,]*\s*[\p{Sc}%]?\s*\))\s*$"
 )
 WHOLE, LEADING_ZERO = r"^\s*[-+]?\d+\s*$", r"^\s*[-+]?0\d"
 MISSING = r"(?i)^\s*(n/?a|nan|null|none|nil|missing|unknown|\?+|-+|\.+)?\s*$"

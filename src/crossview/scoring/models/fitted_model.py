@@ -215,7 +215,9 @@ class ModelRows:
         table = table.select([*here, *keep]).as_written(copied).as_kinds(words, numbers)
         rows = cls(table, encoder, keep)
         rows.missing_views, rows.null_columns = absent, nulls
-        rows._absent_columns = [column for view in absent for column in views[view]] + nulls
+        # several views may have a column
+        absent_columns = [column for view in absent for column in views[view]]
+        rows._absent_columns = list(dict.fromkeys([*absent_columns, *nulls]))
         return rows
 
     @property
