@@ -158,6 +158,24 @@ def test_a_dask_data_frame_counts_as_its_rows(client, folder):
     assert_same(ours, theirs, **CLOSE)
 
 
+@pytest.mark.parametrize("metric", ["f1", "roc_auc"])
+def test_rows_of_other_classes_are_errors_as_on_one_machine(client, folder, tmp_path, metric):
+    for f in range(2):
+        table = pq.read_table(folder / f"{f}.parquet")
+        level = np.array(table["level"].to_pylist(), dtype=object)
+        level[[40, 120 + f]] = ["other", "none"][:: 1 - 2 * f]
+        at = table.column_names.index("level")
+        pq.write_table(table.set_column(at, "level", pa.array(level)), tmp_path / f"{f}.parquet")
+    files = str(tmp_path / "*.parquet")
+    given = {"by": "ad__size", "window": 64, "scoring": metric}
+    expected = crossview.evaluate(folder / "several", files, **given)
+    assert expected.unknown == {"other": 2, "none": 2}
+    for n in (1, 2):
+        found = evaluate(folder / "several", files, client=client, n_partitions=n, **given)
+        assert_same(found.to_dict(), expected.to_dict(), **CLOSE)
+        assert list(found.unknown) == list(expected.unknown)
+
+
 def test_what_cannot_be_evaluated_is_refused_in_one_line(client, folder, tmp_path):
     files, model = str(folder / "*.parquet"), folder / "classes"
     wrong = pq.read_table(folder / "2.parquet")

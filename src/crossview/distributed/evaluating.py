@@ -50,8 +50,9 @@ from crossview.evaluating.survey import (
     positions,
     sample_numbers,
 )
+from crossview.evaluating.unknown import UnknownLabels, count_unknown, take_as_errors
 from crossview.evaluating.windows import ByRows
-from crossview.scoring.models.fitted_model import ModelRows
+from crossview.scoring.models.fitted_model import ModelRows, UnknownLabelsError
 from crossview.views import MultiView
 
 
@@ -106,8 +107,8 @@ def evaluate(
     Raises
     ------
     InputError
-        The source is no files, or has fewer files or row groups than partitions; a label is not
-        among the classes of the model; an argument is invalid.
+        The source is no files, or has fewer files or row groups than partitions; labels are not
+        among the classes of the model, as for `crossview.evaluate`; an argument is invalid.
 
     Notes
     -----
@@ -205,14 +206,26 @@ class _Evaluators:
         self._client, self._spec, self._rows = client, spec, rows
         self._partitions = partitions
         self._parts = [part for parts in partitions for part in parts]
-        self._model = share(client, (replace(spec, windows=None), rows))
-        pass_on(client, self._model)
+        self._share()
+
+    def _share(self) -> None:
+        """Let the workers have what is asked of which model, and which rows there are."""
+        self._model = share(self._client, (replace(self._spec, windows=None), self._rows))
+        pass_on(self._client, self._model)
 
     def evaluate(self, by: list[str], time: str | None, window: Any) -> Evaluation:
         """Return the answer."""
         spec, rows = self._spec, self._rows
         columns = by, None if spec.windows is not None else time
-        survey = self._sum(_survey, [columns] * len(self._parts))
+        calls: list[tuple] = [columns] * len(self._parts)
+        try:
+            survey = self._sum(_survey, calls)
+        except UnknownLabelsError:
+            own: list[tuple] = [()] * len(self._parts)
+            if not take_as_errors(spec, lambda: self._sum(_count_unknown, own)):
+                raise
+            self._share()
+            survey = self._sum(_survey, calls)
         total = positions(survey.counts)[0].total
         if not total[LABELED]:
             raise nothing_to_evaluate(total[ROWS], rows.file)
@@ -280,6 +293,11 @@ def _survey(model: tuple, part: _Part, by: list[str], time: str | None) -> Surve
     spec, rows = model
     rows = part.of(rows)
     return Survey(rows, by, time).count(spec, rows)
+
+
+def _count_unknown(model: tuple, part: _Part) -> UnknownLabels:
+    spec, rows = model
+    return count_unknown(spec, part.of(rows))
 
 
 def _sample(model: tuple, part: _Part, columns: list[str], position: Position) -> list[Any]:

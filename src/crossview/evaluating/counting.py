@@ -21,7 +21,7 @@ from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError
 from crossview.evaluating.evaluation import CalibrationBin, Estimate
 from crossview.evaluating.spec import WINDOW, EvaluationSpec, labeled_batches
-from crossview.evaluating.survey import LABELED, ROWS, Position
+from crossview.evaluating.survey import KNOWN, LABELED, ROWS, Position
 from crossview.evaluating.unknown import ClassificationWithUnknown
 from crossview.evaluating.windows import ByRows
 from crossview.scoring.collector import DiagnosticsCollector, cells_of_row, strong_columns
@@ -96,9 +96,10 @@ class OneMetric:
         """Rows counted."""
         return self.blocks.n_rows
 
-    def begin_at(self, first_row: int, n_rows: int) -> None:
-        """Begin within a stream, as `BlockTally.begin_at` does."""
-        self.blocks.begin_at(first_row, n_rows)
+    def begin_at(self, position: Position, key: Any) -> None:
+        """Begin within a stream, where the rows of a key begin that this metric counts."""
+        counts_all = self.blocks.n_classes == len(self.task.classes)
+        self.blocks.begin_at(*position.of(key if counts_all else (KNOWN, key)))
 
     def count(self, y: np.ndarray, scored: Scored, blocks: np.ndarray | None = None) -> None:
         """Count some rows, in these blocks if they are said."""
@@ -194,10 +195,10 @@ class AllMetrics:
         for one in self._blocks.values():
             one.count(y, scored, blocks)
 
-    def begin_at(self, first_row: int, n_rows: int) -> None:
-        """Begin within a stream, as `BlockTally.begin_at` does."""
-        for blocks in self._blocks.values():
-            blocks.begin_at(first_row, n_rows)
+    def begin_at(self, position: Position) -> None:
+        """Begin within a stream."""
+        for one in self._blocks.values():
+            one.begin_at(position, LABELED)
 
     def __add__(self, other: AllMetrics) -> AllMetrics:
         return added(self, other, "tally", "_blocks")
@@ -367,7 +368,7 @@ class RowCounter:
         names = shown_metrics(task, probabilities=self.spec.with_probabilities, k=self.spec.k)
         whole = AllMetrics(task, start.typical, names)
         if self._position is not None:
-            whole.begin_at(*self._position.of(LABELED))
+            whole.begin_at(self._position)
         views = {key: self._one_metric(start, LABELED) for key in self._hidden}
         return Counts(start, whole, self._kept, self._drift, self._columns, views)
 
@@ -375,7 +376,7 @@ class RowCounter:
         """Return a tally of what a key of the position is about."""
         metric = OneMetric(self.spec.task, start.typical)
         if self._position is not None:
-            metric.begin_at(*self._position.of(key))
+            metric.begin_at(self._position, key)
         return metric
 
     def count_all(self, rows: ModelRows, y: Any = None) -> None:

@@ -28,12 +28,12 @@ from crossview.evaluating.spec import (
     resolve,
     window_of_rows,
 )
-from crossview.evaluating.unknown import ClassificationWithUnknown, count_unknown
+from crossview.evaluating.unknown import count_unknown, take_as_errors
 from crossview.evaluating.windows import ByRows, ByTime, find_windows
 from crossview.scoring.diagnostics import Diagnostics, expert_weights
 from crossview.scoring.drift import Drift
 from crossview.scoring.models.fitted_model import ModelRows, UnknownLabelsError
-from crossview.scoring.problems import Classification, Problem
+from crossview.scoring.problems import Problem
 from crossview.scoring.specification import Scoring
 from crossview.views import column_called
 
@@ -161,10 +161,8 @@ def evaluate(
     try:
         counter.count_all(rows, y)
     except UnknownLabelsError:
-        unknown = count_unknown(spec, rows, y)
-        if unknown is None or not isinstance(spec.task, Classification):
+        if not take_as_errors(spec, lambda: count_unknown(spec, rows, y)):
             raise
-        spec.task = ClassificationWithUnknown(spec.task, unknown)
         counter = RowCounter(spec)
         counter.count_all(rows, y)
     if isinstance(spec.groups, np.ndarray) and len(spec.groups) != counter.n_seen:

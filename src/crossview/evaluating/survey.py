@@ -15,12 +15,14 @@ import numpy as np
 from crossview.data.row_columns import with_row_location
 from crossview.evaluating.slices import ColumnValues, NumberSample, numbers_in
 from crossview.evaluating.spec import EvaluationSpec
+from crossview.evaluating.unknown import ClassificationWithUnknown
 from crossview.evaluating.windows import TimeRange, time_range
 from crossview.scoring.metrics.tally import added
 from crossview.scoring.models.fitted_model import ModelRows
 
-# keys of the counts of a partition, beside (column, code) of a slice and (column,) of its numbers
-ROWS, LABELED = "rows", "labeled"
+# keys of the counts of a partition, beside (column, code) of a slice and (column,) of its numbers;
+# (KNOWN, key) has the labeled rows of a key that are of a class of the model
+ROWS, LABELED, KNOWN = "rows", "labeled", "known"
 
 
 class Position(NamedTuple):
@@ -74,9 +76,10 @@ class Survey:
     def count(self, spec: EvaluationSpec, rows: ModelRows) -> Survey:
         """Count all rows of a part; return the survey itself."""
         (found,) = self.counts
-        for n, columns, known in _labeled(spec, rows):
+        for n, columns, known, of_model in _labeled(spec, rows):
             found[ROWS] += n
             found[LABELED] += len(known)
+            found[KNOWN, LABELED] += int(of_model.sum())
             for name, values in self.values.items():
                 values.add(columns[name])
             if self.times is not None:
@@ -91,26 +94,37 @@ class Survey:
 
 def _labeled(
     spec: EvaluationSpec, rows: ModelRows
-) -> Iterator[tuple[int, dict[str, Any], np.ndarray]]:
-    """Yield the number of rows of each batch, its columns, and its rows with a label."""
-    labels = spec.labels()
+) -> Iterator[tuple[int, dict[str, Any], np.ndarray, np.ndarray]]:
+    """Yield the number of rows of each batch, its columns, and its rows with a label.
+
+    Then which of these are of a class of the model.
+    """
+    labels, task = spec.labels(), spec.task
     for columns, batch in rows.kept():
         with with_row_location(batch):
-            known, _ = labels.read(batch.y if spec.label is None else columns[spec.label])
-        yield len(batch), columns, known
+            known, y = labels.read(batch.y if spec.label is None else columns[spec.label])
+        of_model = np.ones(len(known), dtype=bool)
+        if isinstance(task, ClassificationWithUnknown):
+            of_model = task.is_of_model(y)
+        yield len(batch), columns, known, of_model
 
 
 def count_parts(spec: EvaluationSpec, rows: ModelRows, position: Position) -> Counter[Any]:
     """Return how many labeled rows are in each slice and each window."""
     found: Counter[Any] = Counter()
     first = position.before[LABELED]
-    for _, columns, known in _labeled(spec, rows):
+    for _, columns, known, of_model in _labeled(spec, rows):
         for column, codes in spec.divide(columns, known, first):
-            some, counts = np.unique(codes[codes >= 0], return_counts=True)
-            pairs = zip(some.tolist(), counts.tolist(), strict=True)
-            found.update({(column, code): n for code, n in pairs})
+            found.update({(column, code): n for code, n in _rows_of(codes)})
+            own = _rows_of(codes[of_model])
+            found.update({(KNOWN, (column, code)): n for code, n in own})
         first += len(known)
     return found
+
+
+def _rows_of(codes: np.ndarray) -> Iterator[tuple[int, int]]:
+    some, counts = np.unique(codes[codes >= 0], return_counts=True)
+    return zip(some.tolist(), counts.tolist(), strict=True)
 
 
 def sample_numbers(rows: ModelRows, columns: Sequence[str], position: Position) -> list[Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from crossview.catalog.metrics import metric_of
 from crossview.evaluating.spec import EvaluationSpec
 from crossview.labels import as_labels
 from crossview.scoring.metrics import BlockTally, Tally
-from crossview.scoring.metrics.tally import MOST_CELLS
+from crossview.scoring.metrics.tally import MOST_CELLS, added
 from crossview.scoring.models.fitted_model import ClassLabels, ModelRows
 from crossview.scoring.problems import Classification, Scored
 
@@ -71,30 +72,49 @@ class ClassificationWithUnknown(Classification):
         )
 
 
-def count_unknown(spec: EvaluationSpec, rows: ModelRows, y: Any) -> dict[Any, int] | None:
-    """Return the rows of each label that the model does not know, the most frequent first.
+@dataclass
+class UnknownLabels:
+    """Rows of each label that the model does not know, and rows with a label; parts add up."""
 
-    None where they say that the labels are others altogether: one for two classes, more labels
-    than the model has classes, more than half of the rows, or text in place of numbers.  Only the
-    labels are read.
-    """
-    reader, found, n_labeled = spec.labels(), Counter[Any](), 0
-    classes = spec.fitted.classes
-    if classes is None or len(classes) < 3 or not isinstance(reader, ClassLabels):
-        return None
+    found: dict[Any, int] = field(default_factory=dict)
+    n_labeled: int = 0
+
+    def __add__(self, other: UnknownLabels) -> UnknownLabels:
+        return added(self, other, "found", "n_labeled")
+
+
+def count_unknown(spec: EvaluationSpec, rows: ModelRows, y: Any = None) -> UnknownLabels:
+    """Return the rows of the labels that the model does not know.  Only the labels are read."""
+    reader, total = spec.labels(), UnknownLabels()
+    assert isinstance(reader, ClassLabels)
     given = None if y is None or isinstance(y, str) else as_labels(y)
     batches = (
         (None if spec.label is None else columns[spec.label], batch.y)
         for columns, batch in rows.kept()
     )
     for column, own in batches if given is None else [(given, None)]:
-        more, n = reader.count_unknown(own if column is None else column)
-        found += Counter(more)
-        n_labeled += n
+        total = total + UnknownLabels(*reader.count_unknown(own if column is None else column))
+    return total
+
+
+def take_as_errors(spec: EvaluationSpec, count: Callable[[], UnknownLabels]) -> bool:
+    """Let the task of an evaluation count rows of unknown labels as errors, unless they are none.
+
+    count: counts the labels, where that is of use.
+    Returns: whether it does.  Not where they say that the labels are others altogether: one for two
+    classes, more labels than the model has classes, more than half of the rows, or text in place of
+    numbers.
+    """
+    classes = spec.fitted.classes
+    if classes is None or len(classes) < 3 or not isinstance(spec.task, Classification):
+        return False
+    unknown = count()
+    found = unknown.found
     alike = all(type(one) is type(classes[0]) or _are_numbers(one, classes[0]) for one in found)
-    if not alike or len(found) > len(classes) or 2 * found.total() > n_labeled:
-        return None
-    return dict(found.most_common())
+    if not alike or len(found) > len(classes) or 2 * sum(found.values()) > unknown.n_labeled:
+        return False
+    spec.task = ClassificationWithUnknown(spec.task, dict(Counter(found).most_common()))
+    return True
 
 
 def _are_numbers(*values: Any) -> bool:
