@@ -37,6 +37,18 @@ def in_digits(value: float, digits: int = 4) -> str:
     return f"{value:.0f}" if whole else f"{value:.{digits}g}"
 
 
+def in_percent(share: float) -> str:
+    """Return a share in percent, which is rounded to neither none nor all.
+
+    >>> from crossview.scoring.results import in_percent
+    >>> in_percent(0.0), in_percent(0.0004), in_percent(0.834), in_percent(0.9996), in_percent(1.0)
+    ('0%', '0.1%', '83%', '99.9%', '100%')
+    """
+    if share in (0.0, 1.0) or 0.01 <= share <= 0.99:
+        return f"{share:.0%}"
+    return f"{min(max(share, 0.001), 0.999):.1%}"
+
+
 def duration(seconds: float) -> str:
     """Return a time in words: 5 s, 3 min, 2 h."""
     for unit, size in (("h", 3600.0), ("min", 60.0)):

@@ -9,6 +9,7 @@ import numpy as np
 
 from crossview.errors import InputError
 from crossview.reporting.displays.style import WIDTH, Display, draw_bars, short_name
+from crossview.scoring.results import in_percent
 
 MOST_BARS = 15
 # characters of a name, of which two stand beside a bar: of a longer one the first and the last
@@ -62,7 +63,7 @@ class ConfusionDisplay(Display):
 
     def _words(self, k: int, other: int) -> str:
         n = self.counts[k, other]
-        return f"{n:,} ({n / self.class_rows[k]:.0%})"
+        return f"{n:,} ({in_percent(n / self.class_rows[k])})"
 
     def _draw(self, ax: Any) -> None:
         names = [" → ".join(_short(self.classes[code]) for code in pair) for pair in self.pairs]

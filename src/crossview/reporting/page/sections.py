@@ -31,6 +31,7 @@ from crossview.reporting.page.blocks import Block, Section, code, figures, lines
 from crossview.reporting.tables import table_of_classes
 from crossview.scoring.collector import MOST_CONTRIBUTING
 from crossview.scoring.diagnostics import Diagnostics
+from crossview.scoring.results import in_percent
 
 PACKAGES = ("crossview", "numpy", "scipy", "scikit-learn", "numba", "pyarrow", "duckdb")
 MOST_CLASSES_CROSSED, MOST_CLASSES_SHOWN, MOST_VIEWS = 20, 100, 100
@@ -92,17 +93,17 @@ def how_often_right(
     right, called = counts.diagonal(), counts.sum(axis=0)
     of_class = right / counts.sum(axis=1)
     if len(classes) > 2:
-        return [f"It is right in {right.sum() / counts.sum():.0%} of the rows."]
+        return [f"It is right in {in_percent(right.sum() / counts.sum())} of the rows."]
     if positive is None or metric_of(metric).scope == "classes":
         each = zip(classes, of_class, strict=True)
-        parts = [f"{share:.0%} of the {str(label)!r} rows" for label, share in each]
+        parts = [f"{in_percent(share)} of the {str(label)!r} rows" for label, share in each]
         return [f"It is right in {' and '.join(parts)}."]
     k = list(classes).index(positive)
     if not called[k]:
         return [f"It finds none of the {str(positive)!r} rows."]
     return [
-        f"It finds {of_class[k]:.0%} of the {str(positive)!r} rows, and is right in "
-        f"{right[k] / called[k]:.0%} of those that it calls so."
+        f"It finds {in_percent(of_class[k])} of the {str(positive)!r} rows, and is right in "
+        f"{in_percent(right[k] / called[k])} of those that it calls so."
     ]
 
 
