@@ -236,6 +236,11 @@ def test_what_is_made_up_is_a_damaged_file(table, tmp_path):
         with pytest.raises(InputError, match=r"damaged|the counts") as caught:
             train(rows.slice(60), init=path)
         assert "\n" not in str(caught.value)
+    header, counts = first.progress
+    of_before = {name: array for name, array in counts.items() if name != "tally.places"}
+    save(first.fitted, path, info=info, progress=(header, of_before))
+    with pytest.raises(InputError, match=r"init= has counts .*'places'\); train without it"):
+        train(rows.slice(60), init=path)
 
 
 def sparse_lines(n, columns, entry, seed):

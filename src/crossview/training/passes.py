@@ -255,11 +255,11 @@ class Passes:
             self.began = self.began[0] - here.seconds, self.began[1] - here.compiled
             self.sketch = kept.sketch
             self.order.state = kept.position.order
-            self.scored.set_state(kept.counts)
+            self._go_on(kept.counts, "resume")
         elif self.start is not None:
             self.position = Position(unlabeled=self.start.unlabeled, skipped=self.start.skipped)
             self.sketch = self.start.sketch
-            self.scored.set_state(self.start.counts)
+            self._go_on(self.start.counts, "init")
         if self.log is not None:
             windows = self.log.windows(self.task, self.source.n_rows)
             windows.n_rows = self.scored.tally.n_rows
@@ -267,6 +267,15 @@ class Passes:
                 windows.set_state(kept.windows)
             self.log.begin(0 if kept is None else windows.n_rows)
             self.scored.windows = windows
+
+    def _go_on(self, counts: dict[str, np.ndarray], name: str) -> None:
+        try:
+            self.scored.set_state(counts)
+        except InputError as error:
+            raise InputError(
+                f"{argument(name)} has counts from which this version of crossview cannot go on "
+                f"({error.message}); train without it"
+            ) from None
 
     def _keep(self, encoder: Any) -> None:
         """Write the checkpoint, with the encoder as it was after the last batch."""
