@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.special import log_softmax, logit
 from sklearn.base import clone
@@ -274,3 +275,13 @@ def test_what_a_member_warns_of_is_seen(weights):
     ensemble = EnsembleClassifier(members=members, weights=weights, random_state=0)
     with pytest.warns(UserWarning, match="of all rows"):
         ensemble.fit(X, X[:, 0] > 0)
+
+
+def test_training_names_the_members_without_a_weight():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    table = pa.table({"a__x": x, "b__x": rng.normal(size=200), "y": 3 * x + rng.normal(size=200)})
+    settings = {"members": ["linear", "view:b"]}
+    trained = train(table, "y", model="ensemble", task="regression", settings=settings)
+    assert list(trained.learner.weights_) == ["linear"]
+    assert "one fit of each of 1 members (view:b without a weight, and left out)" in str(trained)

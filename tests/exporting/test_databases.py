@@ -655,3 +655,14 @@ def test_numbers_of_many_classes_are_lists_in_duckdb(model):
     if model == "stacking":
         with pytest.raises(InputError, match="sqlite has at most 2,000"):
             sql_query(plan, dialect="sqlite")
+
+
+@pytest.mark.parametrize("target", ["sql", "onnx"])
+def test_a_view_without_numbers_has_a_score_beside_random_features_of_the_others(target, tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {"a__x": rng.normal(size=120), "b__city": rng.choice(["Bonn", "Oslo"], 120)}
+    table = pa.table({**columns, "y": np.where(rng.random(120) < 0.5, "yes", "no")})
+    settings = {"columns": "numbers", "fourier_features": 100}
+    trained = train(table, "y", model="newton", settings=settings, scoring=PLAIN)
+    exported = crossview.export(trained.fitted, tmp_path / f"m.{target}")
+    assert exported.difference.largest < 1e-9

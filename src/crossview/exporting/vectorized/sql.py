@@ -412,6 +412,8 @@ class _Query(Operations):
         is_read = np.array([isinstance(one, _Expression) for one in a]) & weights.any(axis=1)
         read = np.flatnonzero(is_read)
         known = [0.0 if isinstance(one, _Expression) else float(one) for one in a] @ weights
+        if not len(read):
+            return list(known.tolist())
         numbers, of_lists = self._list([a[i] for i in read.tolist()], weights[read])
         name, sums = numbers.expression.name, []
         for constant, own in zip(known.tolist(), of_lists.T.tolist(), strict=True):

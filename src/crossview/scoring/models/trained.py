@@ -298,7 +298,10 @@ def training_summary(learner: Any) -> str:
     if hasattr(learner, "feature_importances_"):
         return f"{learner.n_iter_:,} iterations"
     if hasattr(learner, "members_"):
-        return f"one fit of each of {len(learner.members_)} members"
+        kept = [name for name, *_ in learner.members_]
+        left = [name for name, *_ in learner.members or () if name not in kept]
+        out = f" ({', '.join(left)} without a weight, and left out)" if left else ""
+        return f"one fit of each of {len(kept)} members{out}"
     if not hasattr(learner, "dual_gap_"):
         return "one fit of scikit-learn"
     gap = float(np.max(learner.dual_gap_))
