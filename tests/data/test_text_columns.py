@@ -13,6 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 import crossview
 from crossview import GuessWarning, InputError, ViewEncoder, train
 from crossview.data.labeled_source import code_texts, encode_parts, open_labeled
+from crossview.tables.text import shape_numbers, shape_of
 
 RNG = np.random.default_rng(0)
 N = 200
@@ -319,3 +320,19 @@ def test_numbers_that_are_text_are_said_where_they_are_learned(learn, values, sh
     assert len(lines) == (shown is not None)
     for line in lines:
         assert re.search(f"'price' is learned as a category.*such as '{shown}'", line)
+
+
+def test_the_shape_of_one_text_is_that_of_a_table():
+    odd = ["", " ", "a\x0bb c\u00a0d\u2003e", "HTTP://x", "HTTP\u017f://x y", "wWw.a xwww.b www."]
+    odd += ["\u0663\u0664 \u01c4 \ufb00 \u00bd, a\u0301", "\U0001d7d8\U0001d400 😀", "\x00\x85"]
+    rng = np.random.default_rng(0)
+    codes = (rng.integers(0xD800, size=20) % most for most in (128, 256, 0x3000, 0xD800) * 50)
+    texts = odd + ["".join(map(chr, some.tolist())) + " see http://a www.b" for some in codes]
+    assert [shape_of(text) for text in texts] == shape_numbers(pa.array(texts)).tolist()
+
+
+def test_half_a_character_is_refused_in_one_row():
+    table = pa.table({"t": ["some words of it", "and others"]})
+    encoder = ViewEncoder({"s": "shape(t)"}, text="t").fit(table)
+    with pytest.raises(InputError, match="is no value of a table"):
+        encoder.transform_one({"t": "words \ud800"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import string
 import warnings
 from collections import Counter, defaultdict
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from crossview.errors import GuessWarning, NumbersAsTextWarning, argument
-from crossview.tables.arrow import codes_of, decoded, integers, numbers_of
+from crossview.tables.arrow import codes_of, decoded, integers, numbers_of, pyarrow
 from crossview.tables.dates import is_text
 
 if TYPE_CHECKING:
@@ -301,6 +302,14 @@ def _coded(lists: Iterable[list[str]]) -> tuple[list[str], np.ndarray, np.ndarra
     return list(codes_by_name), flat, indptr
 
 
+# digits, capitals, and marks or symbols: no character is two of them
+_KINDS = r"\p{Nd}", r"\p{Lu}", r"[\p{P}\p{S}]"
+_ADDRESS = r"(?i)(?:https?://|\bwww\.)\S"
+_WORD = re.compile(r"[^\t\n\f\r ]+")
+# the number of the kind of each character so far; 0 if it is of none
+_kind_of_character: dict[str, int] = {}
+
+
 def shape_numbers(texts: pa.Array) -> np.ndarray:
     """Return the numbers of each text that say how it is written (`SHAPE`).
 
@@ -310,16 +319,39 @@ def shape_numbers(texts: pa.Array) -> np.ndarray:
     """
     import pyarrow.compute as pc
 
-    def count(pattern: str) -> np.ndarray:
-        return numbers_of(pc.count_substring_regex(texts, pattern)).astype(np.float64)
+    lengths = numbers_of(pc.utf8_length(texts)).astype(np.float64)
+    patterns = (r"\S+", r"\S", *_KINDS, _ADDRESS)
+    return np.column_stack(_shape(lengths, *(_count(texts, pattern) for pattern in patterns)))
 
-    shown, words = count(r"\S"), count(r"\S+")
-    shares = [count(pattern) for pattern in (r"\p{Nd}", r"\p{Lu}", r"[\p{P}\p{S}]")]
-    return np.column_stack(
-        [
-            np.log1p(numbers_of(pc.utf8_length(texts)).astype(np.float64)),
-            words,
-            *(share / np.maximum(shown, 1.0) for share in shares),
-            count(r"(?i)(?:https?://|\bwww\.)\S") / np.maximum(words, 1.0),
-        ]
-    )
+
+def shape_of(text: str) -> list[float]:
+    """Return the row of `shape_numbers` of one text, a hundred times faster.
+
+    >>> import pyarrow as pa
+    >>> from crossview.tables.text import shape_numbers, shape_of
+    >>> texts = ["Über 12 €, see www.example.org", ""]
+    >>> [shape_of(text) for text in texts] == shape_numbers(pa.array(texts)).tolist()
+    True
+    """
+    if new := sorted(set(text).difference(_kind_of_character)):
+        counted = [_count(pyarrow().array(new), kind) for kind in _KINDS]
+        _kind_of_character.update(zip(new, np.array([1, 2, 3]) @ counted, strict=True))
+    words = _WORD.findall(text)
+    kinds = [_kind_of_character[character] for character in text]
+    own = [float(kinds.count(k)) for k in (1, 2, 3)]
+    may_have = "://" in text or "www." in text.lower()
+    addresses = _count(pyarrow().array([text]), _ADDRESS)[0] if may_have else 0.0
+    numbers = _shape(float(len(text)), len(words), sum(map(len, words)), *own, addresses)
+    return [float(number) for number in numbers]
+
+
+def _count(texts: pa.Array, pattern: str) -> np.ndarray:
+    import pyarrow.compute as pc
+
+    return numbers_of(pc.count_substring_regex(texts, pattern)).astype(np.float64)
+
+
+def _shape(length: Any, words: Any, shown: Any, *counts: Any) -> list[Any]:
+    *kinds, addresses = counts
+    shares = [count / np.maximum(shown, 1.0) for count in kinds]
+    return [np.log1p(length), words, *shares, addresses / np.maximum(words, 1.0)]

@@ -35,7 +35,7 @@ from crossview.tables.columns import (
     as_numbers,
 )
 from crossview.tables.dates import ISO, as_times, date_numbers
-from crossview.tables.text import characters_of, shape_numbers, word_analyzer
+from crossview.tables.text import characters_of, shape_of, word_analyzer
 from crossview.views import OneRow
 
 if TYPE_CHECKING:
@@ -338,10 +338,10 @@ class SingleRows:
     def _part_numbers(self, column: Column, value: Any) -> list[float]:
         """Return the numbers of a date, or of the shape of a text."""
         if column.kind != "date":
-            _string(column, value)  # or its error
-            return shape_numbers(as_codes(column, array_of_cell(column.name, value)).dictionary)[
-                0
-            ].tolist()
+            text = _string(column, value) or ""
+            if not text.isascii():
+                array_of_cell(column.name, text)  # or its error
+            return shape_of(text)
         return (self._date if isinstance(value, str) else _numbers_of_date)(column, value)
 
     def _terms(self, one: _Hashed, value: Any) -> list[str] | None:
