@@ -24,7 +24,10 @@ COMPARE = ["compare", "bc.parquet", "--label", "diagnosis"]
 AT_K = ["--metric", "precision_at_k", "--k"]
 BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
 
-NAN = "NaN is not a missing value: write null (fill_nan(None) in polars), or an empty field"
+NAN = (
+    "NaN is not a missing value: write null (fill_nan(None) in polars; describe prints a query "
+    "that does), or an empty field"
+)
 
 
 @pytest.mark.parametrize(

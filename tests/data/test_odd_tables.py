@@ -406,3 +406,11 @@ def test_half_a_character_is_refused_with_its_column():
         model.learn_one({"b__c": "\ud800"}, "p")
     with pytest.raises(InputError, match=r"the label '\\ud800' is not UTF-8"):
         train(rows, ["p", "\ud800"] * 20)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], ["some", "words"]])
+def test_a_mapping_of_columns_is_refused_with_what_makes_a_table_of_it(values):
+    columns = {"a__x": values, "y": ["p", "q"]}
+    for read in (ViewEncoder().fit, lambda columns: train(columns, "y")):
+        with pytest.raises(InputError, match=r"'a__x' is a list of values, .* pandas\.DataFrame"):
+            read(columns)

@@ -40,6 +40,7 @@ from crossview.scoring.significance import correlated_t_posterior, p_in_words, r
 from crossview.tables.arrow import decoded, is_number, nan_as_null, numbers_of, type_of_values
 from crossview.tables.columns import one_array
 from crossview.tables.dates import as_times, find_formats, is_date, is_text
+from crossview.tables.text import number_in
 from crossview.views import MultiView
 
 # rows and cells that are read, and rows that the quick models learn and score
@@ -641,13 +642,15 @@ def _coded(column: Any) -> tuple[np.ndarray, Any]:
 
 
 def _groups(column: Any) -> np.ndarray | None:
-    """Return the number of the group of each row; None where numbers are not whole."""
+    """Return the number of the group of each row; None where numbers are not whole, or text."""
     column = nan_as_null(column)
     codes, values = _coded(column.drop_null() if column.null_count else column)
     if "float" in str(values.type) or "double" in str(values.type):
         numbers = numbers_of(values)
         if not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
             return None
+    elif is_text(values.type) and number_in(values) is not None:
+        return None
     if not column.null_count:
         return codes
     there = np.flatnonzero(~numbers_of(column.is_null()))

@@ -26,7 +26,10 @@ TRUTH = {"true": "true", "1": "true", "1.0": "true"} | dict.fromkeys(("false", "
 TRUTH |= WORDS_OF_TRUTH
 # beyond this, squares and differences overflow
 LARGEST = 1e100
-NOT_MISSING = "NaN is not a missing value: write null (fill_nan(None) in polars), or an empty field"
+NOT_MISSING = (
+    "NaN is not a missing value: write null (fill_nan(None) in polars; describe prints a query "
+    "that does), or an empty field"
+)
 # values of a column whose slots, or dates whose numbers, single rows keep
 MOST_KEPT = 1 << 16
 

@@ -18,6 +18,11 @@ def side_by_side(views: Mapping[str, Any], named: Iterable[str] = ()) -> Any:
     their names.  Frames of other rows, or with a column that may be an id, are an error.
     """
     for name, block in views.items():
+        if isinstance(block, list) and not _are_files(block):
+            raise InputError(
+                f"view {str(name)!r} is a list of values, and a mapping has a table per view; make "
+                "one table of columns, as pandas.DataFrame(...) does, and give it alone"
+            )
         if isinstance(block, str | os.PathLike | list) or hasattr(block, "batch_rows"):
             raise InputError(
                 f"view {str(name)!r} is a source; name the column by which the rows of the views "
@@ -43,6 +48,15 @@ def side_by_side(views: Mapping[str, Any], named: Iterable[str] = ()) -> Any:
                 raise InputError("is in several views", column=name)
             columns[name] = column
     return pyarrow().table(columns)
+
+
+def _are_files(values: list[Any]) -> bool:
+    """Return whether a list is one of files, such as of patterns."""
+    return all(
+        isinstance(one, os.PathLike)
+        or (isinstance(one, str) and ("*" in one or os.path.exists(one)))
+        for one in values
+    )
 
 
 def _check_no_id(tables: list[Any]) -> None:

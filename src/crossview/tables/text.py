@@ -73,6 +73,17 @@ def look_at_strings(
     return {name: StringColumn(one.is_text, one.number) for name, one in samples.items()}
 
 
+def number_in(values: pa.Array) -> str | None:
+    """Return the first value of a column of strings that looks like a number, where most do.
+
+    None where they do not, and where they may be codes: only whole numbers, or some that begin
+    with 0.
+    """
+    sample = _Sample()
+    sample.add(values)
+    return sample.number
+
+
 def warn_of_number(name: str, number: str) -> None:
     """Warn of a column of numbers that are text, such as this one, and learned as a category."""
     warnings.warn(
@@ -196,11 +207,7 @@ class _Sample:
 
     @property
     def number(self) -> str | None:
-        """The first value that looks like a number, where most do.
-
-        None where they do not, and where they may be codes: only whole numbers, or some that begin
-        with 0.
-        """
+        """The first value that looks like a number, as `number_in` returns it."""
         import pyarrow.compute as pc
 
         values = self._values().slice(0, NUMBERS_SEEN)
