@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.metrics import roc_auc_score
 
@@ -497,3 +498,10 @@ def test_changes_of_labels_are_counted_in_standard_deviations():
     assert order.deviations == pytest.approx(serial_correlation(y) * np.sqrt(len(y)), abs=0.1)
     order.update(np.sort(y))
     assert order.deviations > 20.0
+
+
+def test_numbers_that_are_text_are_no_groups():
+    ids = np.repeat(np.arange(30), 4)
+    forms = {"plot": "A{}", "code": "0{}", "share": "{}.5%", "price": "€ {}.50"}
+    table = pa.table({name: [form.format(k) for k in ids] for name, form in forms.items()})
+    assert set(neighbors.group_columns(table, list(forms), most=len(forms))) == {"plot", "code"}

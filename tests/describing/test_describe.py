@@ -379,10 +379,6 @@ def test_identifiers_that_are_text_are_no_numbers():
     assert any("groups='u__class'" in line for line in answer.about_table)
     assert [one.name for one in answer.columns if one.warnings] == ["u__size"]
     assert column(answer, "u__size").warnings[0].endswith("numeric='u__size'")
-    for name, value in (("plot", "A{}"), ("share", "{}.5%")):  # which is a number
-        own = pa.array([value.format(k) for k in ids])
-        lines = describe(table.drop_columns("u__class").append_column(name, own), "y").about_table
-        assert any(f"groups={name!r}" in line for line in lines) == (name == "plot")
 
 
 def test_the_table_as_a_whole():
