@@ -25,8 +25,8 @@ AT_K = ["--metric", "precision_at_k", "--k"]
 BC = ["train", "bc.parquet", "--label", "diagnosis", "-o", "out/x.st"]
 
 NAN = (
-    "NaN is not a missing value: write null (fill_nan(None) in polars; describe prints a query "
-    "that does), or an empty field"
+    "NaN is not a missing value: write null (fill_nan(None) in polars; describe says how), or an "
+    "empty field"
 )
 
 

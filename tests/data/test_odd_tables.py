@@ -408,9 +408,9 @@ def test_half_a_character_is_refused_with_its_column():
         train(rows, ["p", "\ud800"] * 20)
 
 
-@pytest.mark.parametrize("values", [[1.0, 2.0], ["some", "words"]])
-def test_a_mapping_of_columns_is_refused_with_what_makes_a_table_of_it(values):
+@pytest.mark.parametrize("values", [[1.0, 2.0], ["some", "words"], ["no_file.csv"]])
+def test_a_mapping_of_lists_is_refused_with_what_each_may_be(values):
     columns = {"a__x": values, "y": ["p", "q"]}
     for read in (ViewEncoder().fit, lambda columns: train(columns, "y")):
-        with pytest.raises(InputError, match=r"'a__x' is a list of values, .* pandas\.DataFrame"):
+        with pytest.raises(InputError, match=r"'a__x' is a list: .*pandas\.DataFrame.* on='id'"):
             read(columns)

@@ -387,6 +387,11 @@ def test_a_position_that_is_made_up_is_refused(name, value, tmp_path):
     with pytest.raises(InputError, match=r"damaged checkpoint|random numbers"):
         train(X, y, **given, **kept)
     header["position"] = sound
+    places = next(key for key in state if key.endswith("tally.places"))
+    of_before = {key: array for key, array in state.items() if key != places}
+    save(load(kept["checkpoint"].path), kept["checkpoint"].path, progress=(header, of_before))
+    with pytest.raises(InputError, match=r"resume= has counts .*'places'\); train without it"):
+        train(X, y, **given, **kept)
     state.pop("read/hashes")
     save(load(kept["checkpoint"].path), kept["checkpoint"].path, progress=(header, state))
     with pytest.raises(

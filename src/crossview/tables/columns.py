@@ -27,8 +27,8 @@ TRUTH |= WORDS_OF_TRUTH
 # beyond this, squares and differences overflow
 LARGEST = 1e100
 NOT_MISSING = (
-    "NaN is not a missing value: write null (fill_nan(None) in polars; describe prints a query "
-    "that does), or an empty field"
+    "NaN is not a missing value: write null (fill_nan(None) in polars; describe says how), or an "
+    "empty field"
 )
 # values of a column whose slots, or dates whose numbers, single rows keep
 MOST_KEPT = 1 << 16

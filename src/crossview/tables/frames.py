@@ -18,12 +18,13 @@ def side_by_side(views: Mapping[str, Any], named: Iterable[str] = ()) -> Any:
     their names.  Frames of other rows, or with a column that may be an id, are an error.
     """
     for name, block in views.items():
-        if isinstance(block, list) and not _are_files(block):
+        if isinstance(block, list):
             raise InputError(
-                f"view {str(name)!r} is a list of values, and a mapping has a table per view; make "
-                "one table of columns, as pandas.DataFrame(...) does, and give it alone"
+                f"view {str(name)!r} is a list: if it is one of values, make one table of all "
+                "columns, as pandas.DataFrame(...) does, and if of files, name the column by which "
+                f"the rows of the views belong together: {argument(on='id')}"
             )
-        if isinstance(block, str | os.PathLike | list) or hasattr(block, "batch_rows"):
+        if isinstance(block, str | os.PathLike) or hasattr(block, "batch_rows"):
             raise InputError(
                 f"view {str(name)!r} is a source; name the column by which the rows of the views "
                 f"belong together: {argument(on='id')}"
@@ -48,15 +49,6 @@ def side_by_side(views: Mapping[str, Any], named: Iterable[str] = ()) -> Any:
                 raise InputError("is in several views", column=name)
             columns[name] = column
     return pyarrow().table(columns)
-
-
-def _are_files(values: list[Any]) -> bool:
-    """Return whether a list is one of files, such as of patterns."""
-    return all(
-        isinstance(one, os.PathLike)
-        or (isinstance(one, str) and ("*" in one or os.path.exists(one)))
-        for one in values
-    )
 
 
 def _check_no_id(tables: list[Any]) -> None:
