@@ -414,3 +414,9 @@ def test_a_mapping_of_lists_is_refused_with_what_each_may_be(values):
     for read in (ViewEncoder().fit, lambda columns: train(columns, "y")):
         with pytest.raises(InputError, match=r"'a__x' is a list: .*pandas\.DataFrame.* on='id'"):
             read(columns)
+
+
+@pytest.mark.parametrize("one", [np.arange(2.0), pd.Series([1.0, 2.0])])
+def test_a_mapping_of_columns_is_refused_with_what_makes_a_table_of_it(one):
+    with pytest.raises(InputError, match=r"view 'a__x' is one column: .*pandas\.DataFrame"):
+        train({"a__x": one, "y": one}, "y")

@@ -24,6 +24,11 @@ def side_by_side(views: Mapping[str, Any], named: Iterable[str] = ()) -> Any:
                 "columns, as pandas.DataFrame(...) does, and if of files, name the column by which "
                 f"the rows of the views belong together: {argument(on='id')}"
             )
+        if len(getattr(block, "shape", (0, 0))) == 1:
+            raise InputError(
+                f"view {str(name)!r} is one column: make one table of all columns, as "
+                "pandas.DataFrame(...) does, or each view a table of its columns"
+            )
         if isinstance(block, str | os.PathLike) or hasattr(block, "batch_rows"):
             raise InputError(
                 f"view {str(name)!r} is a source; name the column by which the rows of the views "
