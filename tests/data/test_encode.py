@@ -709,7 +709,7 @@ def test_without_prefixes_all_columns_are_one_view():
         ({"text": ["page_titel"]}, "text= names 'page_titel'.*did you mean 'page_title'"),
         ({"text": ["clicked"]}, "which is in no view"),
         ({"categorical": ["page_*"]}, "'page_title': is named in text= and categorical="),
-        ({"text": ["user_age"]}, "was text in the first rows, and holds double"),
+        ({"text": ["user_age"]}, "is text, and holds double"),
         ({"hash_bits": 0}, "hash_bits=0"),
         ({"hash_bits": 2.5}, "hash_bits=2.5"),
         ({"ngram_range": (2, 1)}, "ngram_range"),
@@ -825,7 +825,7 @@ def test_a_bad_batch_changes_nothing():
     [
         ({"user_age": ["a"] * 5}, "'user_age': was numeric in the first rows, and holds string"),
         ({"user_city": [1] * 5}, "'user_city': was categorical in the first rows, and holds int64"),
-        ({"page_title": [1] * 5}, "'page_title': was text in the first rows, and holds int64"),
+        ({"page_title": [1] * 5}, "'page_title': is text, and holds int64"),
     ],
 )
 def test_a_column_that_changes_its_kind_is_named(changed, message):

@@ -136,7 +136,7 @@ def test_views_of_text(columns, options, views):
         ({"views": {"a": "t", "b": "words(t)"}}, "'t': is in two views as the same"),
         ({"views": {"a": "chars(t)"}, "categorical": ["t"]}, "taken apart as text.*categorical="),
         ({"views": {"a": "chars(x)"}}, "view 'a': no column is called 'x'"),
-        ({"views": {"a": "shape(n)"}}, "'n': was text in the first rows, and holds int64"),
+        ({"views": {"a": "shape(n)"}}, "'n': is text, and holds int64"),
     ],
 )
 def test_forms_that_no_column_has(options, message):

@@ -332,13 +332,19 @@ def _whole_as_integers(column: Column, array: Any) -> pa.Array:
 
 def _changed(column: Column, array: pa.Array) -> InputError:
     value = array[array.is_valid().index(True).as_py()].as_py()
-    kind = type_of_values(array.type)
-    return InputError(
-        f"was {column.kind} in the first rows, and holds {kind} here ({value!r:.60}); give it the "
-        "same type in all tables (by CAST in a query), or name its kind from the start "
-        f"({argument(column.kind)})",
-        column=column.name,
-    )
+    holds = f"holds {type_of_values(array.type)} here ({value!r:.60})"
+    if column.kind == "text":
+        what = (
+            f"is text, and {holds}; give strings in all tables (by CAST in a query), or make "
+            f"categories of it ({argument('categorical')})"
+        )
+    else:
+        what = (
+            f"was {column.kind} in the first rows, and {holds}; give it the same type in all "
+            "tables (by CAST in a query), or name its kind from the start "
+            f"({argument(column.kind)})"
+        )
+    return InputError(what, column=column.name)
 
 
 def _not_a_number(column: Column, array: pa.Array) -> InputError:
