@@ -115,7 +115,7 @@ def compare_folds(
     if options.extend is not None:
         data.splits = data.splits[: options.extend.folds]
     left_out = run.problem.left_out
-    rare = [rare_line(left_out, split.protocol.cv)] if left_out else []
+    rare = [rare_line(left_out, split.protocol.cv, len(data.y))] if left_out else []
     notes = [] if protocol.groups is None else notes_of_alone(protocol.groups)
     if protocol.cv < split.protocol.cv:
         notes.append(f"{protocol.cv} folds instead of {split.protocol.cv}, one for each group")

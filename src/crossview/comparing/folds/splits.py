@@ -12,6 +12,7 @@ from sklearn.model_selection import TimeSeriesSplit
 from crossview.comparing.run import Run
 from crossview.errors import InputError, argument
 from crossview.scoring.problems import Classification, fill_folds
+from crossview.scoring.results import in_percent
 
 # an inner validation with three folds up to this many rows, one split beyond
 MOST_ROWS_FOR_INNER_FOLDS = 50_000
@@ -77,8 +78,12 @@ class FoldRows:
         return len(self.test) / (len(self.test) + len(self.train))
 
 
-def rare_line(rows: Mapping[Any, int], cv: int) -> str:
-    """Say which classes are left out, by their rows, and with how many folds some are not."""
+def rare_line(rows: Mapping[Any, int], cv: int, others: int) -> str:
+    """Say which classes are left out, by their rows, and with how many folds some are not.
+
+    others: number of rows of the other classes.
+    """
+    n_rows = sum(rows.values())
     shown = [f"{label!r} ({n})" for label, n in rows.items()]
     if len(shown) > MOST_SHOWN:
         shown[MOST_SHOWN:] = [f"{len(shown) - MOST_SHOWN} more"]
@@ -89,8 +94,9 @@ def rare_line(rows: Mapping[Any, int], cv: int) -> str:
         else ""
     )
     return (
-        f"classes with too few rows for {cv} folds are left out of the comparison (rows of each): "
-        f"{', '.join(shown)}; train learns them{more}"
+        f"classes with too few rows for {cv} folds are left out of the comparison, with them "
+        f"{in_percent(n_rows / (n_rows + others))} of the rows, which are harder to predict (rows "
+        f"of each): {', '.join(shown)}; train learns them{more}"
     )
 
 
