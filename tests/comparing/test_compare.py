@@ -410,7 +410,11 @@ def test_classes_with_too_few_rows_for_the_folds_are_left_out_and_named():
         ({"y": np.full(150, np.nan)}, "the label is empty in every row"),
         (
             {"y": ["yes", "no"] * 4 + [None] * 142},
-            r"'no' has too few rows \(4\) for 5 folds; .*label more of the 142 unlabeled rows",
+            r"'no' has too few rows \(4\) for 5 folds; take fewer.*label more of the 142",
+        ),
+        (
+            {"y": ["yes"] + ["no"] * 149},
+            r"'yes' has too few rows \(1\) for 5 folds; find more rows of it, or leave",
         ),
         (
             {"y": ["yes", "no"] * 4 + [None] * 142, "progressive": True},

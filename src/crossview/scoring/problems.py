@@ -347,9 +347,10 @@ class Classification(_Splits):
         rare, count = labels.tolist()[counts.argmin()], int(counts.min())
         if not fill_folds(count, cv):
             more = f", or label more of the {unlabeled:,} unlabeled rows" * bool(unlabeled)
+            how = "take fewer folds" if fill_folds(count, count) else "find more rows of it"
             raise InputError(
                 f"class {rare!r} has too few rows ({count}) for {cv} folds; "
-                f"take fewer folds, or leave the class out{more}{_or_a_number(labels)}"
+                f"{how}, or leave the class out{more}{_or_a_number(labels)}"
             )
 
     def check_first(self, y: np.ndarray, unlabeled: int = 0) -> None:
