@@ -259,3 +259,15 @@ def test_scores_that_were_kept_in_another_form_are_not_compared(trained):
     X = draw(np.random.default_rng(4), 200)
     assert {one.what for one in drifts_of(learner, reference, X)} == {"missing", "inputs", "scores"}
     assert {one.what for one in drifts_of(learner, old, X)} == {"missing", "inputs"}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "words"),
+    [
+        (1.04, 1.53, "moved: their median was 1.04 and is 1.53"),
+        (1.0001, 1.0004, "moved: their median was 1.0001 and is 1.0004"),
+        (1.0, 1.0, "are spread otherwise; their median is still about 1"),
+    ],
+)
+def test_medians_of_what_moved_are_shown_so_that_they_differ(before, now, words):
+    assert words in Drift("a", "scores", 9.0, 0.25, before, now, 99).words

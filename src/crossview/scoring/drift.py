@@ -108,7 +108,11 @@ class Drift:
         if self.what == "missing":
             return f"it is missing in {self.now:.0%} of the rows, in training in {self.before:.0%}"
         what = "its scores" if self.what == "scores" else "its inputs (norms of its rows)"
-        return f"{what} moved: their median was {self.before:.3g} and is {self.now:.3g}"
+        for digits in (3, 6):
+            before, now = f"{self.before:.{digits}g}", f"{self.now:.{digits}g}"
+            if before != now:
+                return f"{what} moved: their median was {before} and is {now}"
+        return f"{what} are spread otherwise; their median is still about {self.now:.3g}"
 
 
 def population_stability_index(before: Any, now: Any) -> float:
