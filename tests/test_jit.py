@@ -6,10 +6,13 @@ import re
 import shutil
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import numba
 import pytest
+from filelock import FileLock
+from numba.core import event
 from numba.core.caching import InTreeCacheLocator
 
 from crossview import _jit
@@ -100,6 +103,40 @@ def test_what_a_loop_calls_is_compiled_for_python_only_when_python_calls_it(toy)
     # an integer is another type, and finds no code of the first one
     assert loop(1) == 20.0
     assert len(piece.signatures) == 2
+
+
+def test_a_process_waits_for_another_one_that_compiles_the_same(toy):
+    toy()(1.0)
+    (file,) = toy.package.rglob("*.nbc")
+    code = file.read_bytes()
+    file.unlink()
+    assert toy()(1.0) == 20.0  # nobody else compiles
+    file.unlink()
+    other = FileLock(f"{file}.lock", thread_local=False)
+    other.acquire()
+
+    def finish():
+        file.write_bytes(code)
+        other.release()
+
+    class Other(event.Listener):
+        def on_start(self, started):
+            if "waits" in started.data:
+                threads.append(threading.Thread(target=finish))
+                threads[0].start()
+
+        def on_end(self, _):
+            pass
+
+    threads, listener, loop = [], Other(), toy()
+    event.register("numba:compile", listener)
+    try:
+        assert loop(1.0) == 20.0
+    finally:
+        event.unregister("numba:compile", listener)
+    threads[0].join()
+    assert sum(loop.stats.cache_hits.values()) == 1
+    assert not list(toy.package.rglob("*.lock"))
 
 
 def test_two_processes_that_compile_for_two_types_at_once_keep_the_code_of_each(

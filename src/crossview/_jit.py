@@ -21,12 +21,13 @@ import hashlib
 import os
 import pickle
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numba
+from numba.core import event
 from numba.core.caching import (
     CompileResultCacheImpl,
     FunctionCache,
@@ -49,6 +50,8 @@ _OPTIONS: dict[str, Any] = {
 _BORROWING = {"_nrt": False}
 _INLINED = {"forceinline": True}
 _REORDERING = {"fastmath": {"contract", "reassoc"}}
+# seconds to wait for another process that compiles the same
+LONGEST_WAIT = 120.0
 
 
 @functools.cache
@@ -105,6 +108,14 @@ class _CodeFiles(IndexDataCacheFile):
         digest = hashlib.sha256(str(key).encode()).hexdigest()
         return f"{self._index_path.removesuffix('.nbi')}.{digest[:16]}.nbc"
 
+    def has(self, key: Any) -> bool:
+        """Return whether there is code for these types that is not stale."""
+        try:
+            with open(self._path(key), "rb") as file:
+                return bool(pickle.load(file) == (self._version, self._source_stamp))
+        except (OSError, EOFError, pickle.UnpicklingError):
+            return False
+
     def save(self, key: Any, data: Any) -> None:
         """Write the code for these types."""
         parts = (self._version, self._source_stamp), key, data
@@ -130,6 +141,7 @@ class _Cache(FunctionCache):
     """
 
     _impl_class = _CacheLocations
+    _cache_file: _CodeFiles
 
     def __init__(self, function: Callable) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
@@ -137,6 +149,28 @@ class _Cache(FunctionCache):
         self._cache_file = _CodeFiles(  # type: ignore[no-untyped-call]
             self._cache_path, self._impl.filename_base, stamp
         )
+
+    @contextlib.contextmanager
+    def turn(self, sig: Any, target: Any) -> Iterator[None]:
+        """Wait while another process compiles for these types, which saves what it compiles.
+
+        Workers begin with the same loops; where all compile them at once each takes longer.  Where
+        the folder cannot have a lock nobody waits.
+        """
+        key = self._index_key(sig, target.codegen())  # type: ignore[no-untyped-call]
+        if self._cache_file.has(key):
+            yield
+            return
+        name = f"{self._cache_file._path(key)}.lock"
+        with contextlib.ExitStack() as held:
+            with contextlib.suppress(ImportError, OSError, NotImplementedError):
+                from filelock import FileLock
+
+                self._impl.locator.ensure_cache_path()
+                with event.trigger_event("numba:compile", data={"waits": name}):
+                    held.enter_context(FileLock(name, timeout=LONGEST_WAIT, fallback_to_soft=False))
+                held.callback(Path(name).unlink, missing_ok=True)
+            yield
 
 
 class _Inner(JITCodeLibrary):
@@ -177,13 +211,17 @@ class _Compiled(CPUDispatcher):
             args = tuple(normalize_signature(sig)[0])  # type: ignore[no-untyped-call]
             cache: Any = self._cache
             found: Any = self.overloads.get(args)
+            turn: Any = contextlib.nullcontext()
             if _Compiled.depth > 0:
                 self._cache = NullCache()
-            elif found is not None and isinstance(found.library, _Inner):
-                del self.overloads[args]
+            elif found is None or isinstance(found.library, _Inner):
+                self.overloads.pop(args, None)
+                if isinstance(cache, _Cache):
+                    turn = cache.turn(sig, self.targetctx)
             _Compiled.depth += 1
             try:
-                return super().compile(sig)
+                with turn:
+                    return super().compile(sig)
             finally:
                 _Compiled.depth -= 1
                 self._cache = cache

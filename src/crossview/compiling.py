@@ -14,18 +14,22 @@ SECONDS_UNTOLD = 2.0
 
 
 class _Clock(event.Listener):
-    """Adds up what compiles, also within what compiles; Numba compiles in one thread at a time."""
+    """Adds up what compiles, also within what compiles; Numba compiles in one thread at a time.
 
-    def __init__(self) -> None:
+    time: the clock that says how late it is.
+    """
+
+    def __init__(self, time: Callable[[], float]) -> None:
+        self.time = time
         self.before, self.began, self.depth = 0.0, 0.0, 0
 
     @property
     def seconds(self) -> float:
-        return self.before + (time.perf_counter() - self.began if self.depth else 0.0)
+        return self.before + (self.time() - self.began if self.depth else 0.0)
 
     def on_start(self, _: Any) -> None:
         if not self.depth:
-            self.began = time.perf_counter()
+            self.began = self.time()
         self.depth += 1
 
     def on_end(self, _: Any) -> None:
@@ -50,8 +54,9 @@ class _Word(event.Listener):
         pass
 
 
-_clock = _Clock()
-event.register("numba:compile", _clock)  # type: ignore[no-untyped-call]
+_clock, _work = _Clock(time.perf_counter), _Clock(time.thread_time)
+for one in (_clock, _work):
+    event.register("numba:compile", one)  # type: ignore[no-untyped-call]
 
 
 def seconds_of_compiling() -> float:
@@ -61,7 +66,7 @@ def seconds_of_compiling() -> float:
 
 def seconds_of_work() -> float:
     """Return the seconds that this thread has had a processor, without those of compiling."""
-    return time.thread_time() - seconds_of_compiling()
+    return time.thread_time() - _work.seconds
 
 
 @contextmanager
