@@ -52,6 +52,12 @@ def check_classes(labels: np.ndarray) -> None:
         return
     check_types(labels)
     kind = type_of_target(labels, input_name="y")
+    if kind == "unknown":  # to scikit-learn, objects other than text
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels.tolist()}))
+        raise InputError(
+            f"Unknown label type: {kinds}. Give labels as text, such as by .astype(str), or as an "
+            "array of numbers or of Booleans"
+        )
     if kind not in ("binary", "multiclass"):
         raise InputError(  # the wording that scikit-learn's estimator checks expect
             f"Unknown label type: {kind}. A classifier predicts classes; a regressor predicts "
