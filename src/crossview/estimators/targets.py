@@ -347,11 +347,16 @@ def class_weights(
 
 
 def classes_to_json(classes: np.ndarray) -> dict[str, Any]:
-    """Return the classes for a model file; `InputError` for bytes, which it cannot hold."""
+    """Return the classes for a model file; `InputError` for those that it cannot hold."""
     values = classes.tolist()
     if any(isinstance(value, bytes) for value in values):
         raise InputError(
             f"the class {values[0]!r} is bytes, not text; decode the labels, then learn"
+        )
+    if classes.dtype.kind in "mM":
+        raise InputError(
+            f"the class {str(classes[0])!r} is a {classes.dtype.name}, and a model file has text, "
+            "numbers and Booleans; make text of the labels, then learn"
         )
     return {"dtype": classes.dtype.str, "values": values}
 
