@@ -50,6 +50,7 @@ AMOUNT = (
     rf"|[-+−]?{_DIGITS}{_GAP}({_SIGN}|%)|−\d[\d.,]*"
     rf"|\(\s*{_SIGN}?{_GAP}{_DIGITS}{_GAP}({_SIGN}|%)?\s*\))\s*$"
 )
+WITHOUT_SIGNS = "write numbers without separators of thousands, signs and units"
 WHOLE, LEADING_ZERO = r"^\s*[-+]?\d+\s*$", r"^\s*[-+]?0\d"
 _NOT_KNOWN = r"k\.\s?a\.|n\.\s?[abdv]\.|#nv"
 MISSING = (
@@ -81,6 +82,14 @@ def look_at_strings(
         if all(sample.complete for sample in samples.values()):
             break
     return {name: StringColumn(one.is_text, one.number) for name, one in samples.items()}
+
+
+def is_amount(value: str) -> bool:
+    """Return whether text is a number but for separators of thousands, or a sign such as €."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return bool(pc.match_substring_regex(pa.scalar(value), AMOUNT).as_py())
 
 
 def number_in(values: pa.Array) -> str | None:
