@@ -48,6 +48,18 @@ def test_labels_of_which_each_is_another_one():
         read_labels(np.arange(30) + 0.5, 30, "Learner")
 
 
+@pytest.mark.parametrize(
+    ("labels", "kinds"),
+    [
+        (pd.date_range("2020", periods=2, tz="Europe/Berlin"), "Timestamp"),
+        (pd.Series([True, 0], dtype=object), "bool, int"),
+    ],
+)
+def test_labels_of_a_type_that_is_none_of_classes(labels, kinds):
+    with pytest.raises(InputError, match=rf"Unknown label type: {kinds}. .* by .astype\(str\)"):
+        read_labels(labels, 2, "Learner")
+
+
 MISSING = {
     "boolean": (pd.Series([True, False, None] * 40, dtype="boolean"), [False, True]),
     "Int64": (pd.Series([2, 1, None] * 40, dtype="Int64"), [1, 2]),

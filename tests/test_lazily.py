@@ -121,3 +121,8 @@ def test_the_workers_of_a_comparison_load_no_pandas(tmp_path):
     )
     done = python("-c", code, cwd=tmp_path)
     assert done.stdout == "[(0, False), (1, False)]\n", done.stderr
+
+
+def test_the_data_sets_load_by_their_name(tmp_path):
+    done = python("-c", "import crossview; print(crossview.datasets.__name__)", cwd=tmp_path)
+    assert done.stdout == "crossview.datasets\n", done.stderr

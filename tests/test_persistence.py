@@ -362,9 +362,17 @@ def test_a_state_that_is_none_reaches_no_loop(what, tmp_path):
     assert "\n" not in str(info.value)
 
 
-def test_classes_that_are_bytes_are_told(tmp_path):
-    model = crossview.Perceptron().fit(np.eye(4), np.array([b"a", b"b", b"a", b"b"]))
-    with pytest.raises(InputError, match="the class b'a' is bytes, not text"):
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([b"a", b"b", b"a", b"b"], "the class b'a' is bytes, not text"),
+        (np.array([20, 21, 20, 21], "M8[D]"), r"the class '1970-01-21' is a datetime64\[D\]"),
+    ],
+    ids=["bytes", "dates"],
+)
+def test_classes_that_a_file_cannot_hold_are_told(tmp_path, labels, message):
+    model = crossview.Perceptron().fit(np.eye(4), np.asarray(labels))
+    with pytest.raises(InputError, match=message):
         crossview.save(model, tmp_path / "m.st")
     assert not list(tmp_path.iterdir())
 

@@ -17,6 +17,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         value = version("crossview")
+    elif name == "datasets":
+        value = import_module("crossview.datasets")
     else:
         module = public_names().get(name)
         if module is None:

@@ -136,6 +136,7 @@ def test_numbers_whose_point_may_separate_thousands_are_named(
     [
         ("9;1.5;klein;30;ja", {}, r"row 0, column 'ware__Preis': .*\"1.5\".*decimal='\.'"),
         ("9;1,5;klein;-;ja", {}, r"column 'kunde__Alter': .*missing value, say null='-'"),
+        ("9;1,5;klein;1.234,5;ja", {}, r"'kunde__Alter': .*; write numbers without separators"),
         ("9;1,5;klein;30;ja", {"decimal": "."}, r"decimal point a comma\? decimal=','"),
         (HEADER, {}, "the line names the columns again: remove it"),
     ],

@@ -152,6 +152,10 @@ def test_more_values_than_are_counted(monkeypatch):
             "75 % look like numbers, and some are written",
         ),
         (
+            ["60\u202f000,50\u202f€", "CHF 60'000.50", "1 226,3", "k.A."] * 100,
+            "75 % look like numbers, and some are written as '60 000,50 €'",
+        ),
+        (
             ["−1.5", "2.5", "(3.5)", "7"] * 100,
             "all look like numbers, and some are written as '−1.5'",
         ),
@@ -176,6 +180,7 @@ def test_more_values_than_are_counted(monkeypatch):
             "most are dates: 99 % as in %d.%m.%Y, the others 'offen' or the like: give null",
         ),
         ([7] * N, "constant: '7' in every row"),
+        (pa.array([[0.5, 2.0]] * N, pa.list_(pa.float32(), 2)), "column[1] AS column__1 and so on"),
         ([None] * N, "has no value in any row"),
         ([1.0, *[None] * (N - 1)], "99.8 % of the rows have no value"),
         (np.arange(N), "counts the rows: it is different in each of them, and tells nothing"),
@@ -293,6 +298,7 @@ def test_what_makes_numbers_of_text_is_what_the_source_can(tmp_path):
     [
         (["n/a", "-"], "the others are 'n/a' (5 %), '-' (5 %): "),
         (["na", "?", "not so"], "'not so' "),
+        (["-", "k.A.", ".", "n/a", "?", "#N/A"], "'?' (4 %), ...: "),
     ],
 )
 def test_all_words_for_missing_numbers_are_named(others, named, tmp_path):

@@ -17,6 +17,7 @@ from crossview import (
     Scoring,
     UnusedColumnsWarning,
     ViewEncoder,
+    evaluate,
     load,
     predict,
     save,
@@ -284,6 +285,27 @@ def test_columns_of_later_sparse_files_are_learned(ending, model, tmp_path):
         warnings.simplefilter("error", UnusedColumnsWarning)
         with pytest.raises(UnusedColumnsWarning, match="which the model has not learned"):
             predict(half, files["more"], str(tmp_path / "answer.csv"))
+
+
+@pytest.mark.parametrize("views", [None, {"n": "n"}])
+def test_namespaces_that_a_model_has_not_learned_are_named(views, tmp_path):
+    file, more = str(tmp_path / "rows.vw"), str(tmp_path / "more.vw")
+    for path, name in ((file, "n"), (more, "z")):
+        with open(path, "w") as opened:
+            lines = (f"{i % 2} |n a:{2 * (i % 2) - 1} |{name} b:{i % 5}" for i in range(60))
+            print(*lines, file=opened, sep="\n")
+    trained = train(file, views=views, model="arow")
+    for use in (
+        lambda: predict(trained, more, str(tmp_path / "answer.csv")),
+        lambda: evaluate(trained.fitted, more),
+        lambda: train(more, init=trained),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            use()
+        named = [str(one.message) for one in caught if one.category is UnusedColumnsWarning]
+        assert len(named) == (views is None)
+        assert all("have namespace 'z', which the model has not learned" in one for one in named)
 
 
 def test_columns_beyond_the_ranges_of_a_view_stay_out(tmp_path):

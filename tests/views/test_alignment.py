@@ -44,6 +44,7 @@ def test_views_are_put_in_the_order_of_the_first():
         (B.rename(index={"P3": "Q3"}), "'P3' only in a, 'Q3' only in b"),
         (B.reset_index(drop=True), "'P0', 'P1', 'P2', ... only in a, 0, 1, 2, ... only in b"),
         (B.rename(index={"P3": "P4"}), "some are there twice, in another order"),
+        (B.set_axis([IDS, IDS]), r"'P0', .* only in a, \('P0', 'P0'\), .* only in b"),
     ],
 )
 def test_views_of_other_rows_are_refused(other, message):

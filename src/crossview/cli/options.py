@@ -157,7 +157,8 @@ sources --source [NAME=]FILE: Another table of the same rows, joined by --on. Wi
 --per-variance NUMBER: With --per: prior variance of a user's own weights, by that of the shared
     ones.
 --max-users N: With --per and train --in-order, and where that model is served: how many users
-    have weights of their own. Of more, those who were not seen for longest lose theirs.
+    have weights of their own, thousands: few are slow. Of more, those who were not seen for
+    longest lose theirs.
 """
 
 

@@ -48,7 +48,7 @@ from crossview.readers.source import Batch, Source, open_source
 from crossview.tables.arrow import type_of_values
 from crossview.tables.columns import LARGEST, about_unusable, match_names
 from crossview.tables.dates import DateFormat, covering_formats, find_formats, month_format
-from crossview.tables.text import AMOUNT, MANY_NUMBERS
+from crossview.tables.text import AMOUNT, MANY_NUMBERS, MISSING, WITHOUT_SIGNS
 from crossview.views import ALL, about_unused, check_rows
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ LIKE_NUMBERS = "text, but"
 HAVE_OPTIONS = "csv", ""
 # whole numbers beyond it have no float of their own
 LARGEST_WHOLE = 2.0**53
-WRITE = "which is read as none; write them without separators of thousands, signs and units"
+WRITE = f"which is read as none; {WITHOUT_SIGNS}"
 # words of sentences of which too few differ to be read as text, and how many do
 WORDS_OF_SENTENCE, MANY_SENTENCES = 5.0, 50
 # or fewer words, if so large a share of the values are different
@@ -737,8 +737,11 @@ class _Pass(TableSummary):
             many = len(others) > MOST_NULLS
             # such as >3, which is not missing
             odd = [value for value, _ in others if any(map(str.isdigit, value))]
-            if others[0][0] in odd or (self.format in HAVE_OPTIONS and (many or odd)):
-                words += ", ..." if many else ""
+            absent = all(re.match(MISSING, value) for value, _ in others)
+            words += ", ..." if many else ""
+            if not absent and (
+                others[0][0] in odd or (self.format in HAVE_OPTIONS and (many or odd))
+            ):
                 return (
                     f"{words}: all are categories; to learn numbers, write these as numbers, or "
                     "leave them empty"

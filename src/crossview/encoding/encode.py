@@ -155,7 +155,9 @@ class ViewEncoder(ViewTransformer):
         Number of users of ``per`` who may have weights of their own.  When one more comes, the
         eighth of them that were not seen in a learned row for longest is dropped, and the
         learner's weights of their slots begin anew: who comes back begins with what all share.
-        For streams alone (`partial_fit`), and learners with a weight per column.  None: all.
+        For streams alone (`partial_fit`), and learners with a weight per column.  All weights are
+        looked at when users are dropped, so few users are slow.  Typical values: thousands.  None:
+        all.
     dialect : mapping of str to value, default=None
         How CSV files of the rows are written, as options of `open_table`; `train` keeps it here.
 

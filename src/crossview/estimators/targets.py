@@ -52,6 +52,12 @@ def check_classes(labels: np.ndarray) -> None:
         return
     check_types(labels)
     kind = type_of_target(labels, input_name="y")
+    if kind == "unknown":  # to scikit-learn, objects other than text
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels.tolist()}))
+        raise InputError(
+            f"Unknown label type: {kinds}. Give labels as text, such as by .astype(str), or as an "
+            "array of numbers or of Booleans"
+        )
     if kind not in ("binary", "multiclass"):
         raise InputError(  # the wording that scikit-learn's estimator checks expect
             f"Unknown label type: {kind}. A classifier predicts classes; a regressor predicts "
@@ -341,11 +347,16 @@ def class_weights(
 
 
 def classes_to_json(classes: np.ndarray) -> dict[str, Any]:
-    """Return the classes for a model file; `InputError` for bytes, which it cannot hold."""
+    """Return the classes for a model file; `InputError` for those that it cannot hold."""
     values = classes.tolist()
     if any(isinstance(value, bytes) for value in values):
         raise InputError(
             f"the class {values[0]!r} is bytes, not text; decode the labels, then learn"
+        )
+    if classes.dtype.kind in "mM":
+        raise InputError(
+            f"the class {str(classes[0])!r} is a {classes.dtype.name}, and a model file has text, "
+            "numbers and Booleans; make text of the labels, then learn"
         )
     return {"dtype": classes.dtype.str, "values": values}
 

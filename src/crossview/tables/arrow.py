@@ -120,7 +120,11 @@ def column_names(frame: Any) -> list[str]:
     """Return the names of a data frame's columns; ``x0``, ``x1``, ... for an ndarray."""
     if isinstance(frame, np.ndarray):
         if frame.ndim != 2:
-            raise InputError(f"an array of {frame.ndim} dimensions; a table has 2")
+            raise InputError(
+                f"an array of {frame.ndim} dimensions; a table has 2: pandas.DataFrame(X) makes "
+                "one of columns by their names, or of a structured array, X.reshape(-1, 1) of one "
+                "column"
+            )
         return [f"x{c}" for c in range(frame.shape[1])]
     pa = pyarrow()
     if isinstance(frame, pa.Table | pa.RecordBatch):
@@ -277,8 +281,8 @@ def _eager(frame: Any) -> Any:
     except TypeError:
         raise InputError(
             f"cannot read a table from {type(frame).__name__}; give a file name, a query, or a "
-            "pandas, polars or Arrow table (collect a lazy one first, make a table of a reader by "
-            ".read_all(), and of a relation of DuckDB by .to_arrow_table())"
+            "pandas, polars or Arrow table (collect a lazy one first, make a table of a series by "
+            ".to_frame(), of a reader by .read_all(), of a relation of DuckDB by .to_arrow_table())"
         ) from None
 
 

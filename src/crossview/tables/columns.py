@@ -115,7 +115,10 @@ def about_unusable(kind: pa.DataType) -> str:
     """Return why a column of an Arrow type has no kind, and what makes one of it."""
     from pyarrow import types
 
-    if types.is_list(kind) or types.is_large_list(kind):
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    if is_list and is_number(kind.value_type):
+        fix = "column[1] AS column__1 and so on make columns of its numbers"
+    elif is_list:
         fix = "array_to_string(..., ' ') makes text of it, array_length(...) a number"
     elif types.is_dictionary(kind):
         return f"holds categories of {kind.value_type}; make text of them, .astype(str) in pandas"

@@ -39,13 +39,24 @@ WORDS_THAT_MOVE, SAME_PLACE = 5.0, 0.35
 # of thousands, which are none of those, a sign such as € or %, another minus, or in parentheses
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 DECIMAL_COMMA = r"^\s*[-+]?\d*,\d+\s*$"
+# digits, of which points, commas, apostrophes or spaces, also those that no line breaks at, divide
+# thousands
+_SPACED = r"[1-9]\d{0,2}(['’ \x{a0}\x{2009}\x{202f}]\d{3})+([.,]\d+)?"
+_DIGITS, _GAP = rf"({_SPACED}|\d[\d.,]*)", r"[\s\x{a0}\x{2009}\x{202f}]*"
+_SIGN = r"(\p{Sc}|EUR|USD|GBP|CHF|Fr\.|SEK|NOK|DKK|PLN|CZK|HUF|kr\.?)"
 AMOUNT = (
-    r"^\s*([-+]?\d{1,3}((,\d{3}){2,}|(\.\d{3}){2,}|(,\d{3})+\.\d+|(\.\d{3})+,\d+)"
-    r"|[-+−]?\s*\p{Sc}\s*[-+−]?\d[\d.,]*|[-+−]?\d[\d.,]*\s*[\p{Sc}%]|−\d[\d.,]*"
-    r"|\(\s*\p{Sc}?\s*\d[\d.,]*\s*[\p{Sc}%]?\s*\))\s*$"
+    rf"^\s*([-+−]?({_SPACED}|\d{{1,3}}((,\d{{3}}){{2,}}|(\.\d{{3}}){{2,}}|(,\d{{3}})+\.\d+"
+    rf"|(\.\d{{3}})+,\d+))|[-+−]?\s*{_SIGN}{_GAP}[-+−]?{_DIGITS}"
+    rf"|[-+−]?{_DIGITS}{_GAP}({_SIGN}|%)|−\d[\d.,]*"
+    rf"|\(\s*{_SIGN}?{_GAP}{_DIGITS}{_GAP}({_SIGN}|%)?\s*\))\s*$"
 )
+WITHOUT_SIGNS = "write numbers without separators of thousands, signs and units"
 WHOLE, LEADING_ZERO = r"^\s*[-+]?\d+\s*$", r"^\s*[-+]?0\d"
-MISSING = r"(?i)^\s*(n/?a|nan|null|none|nil|missing|unknown|\?+|-+|\.+)?\s*$"
+_NOT_KNOWN = r"k\.\s?a\.|n\.\s?[abdv]\.|#nv"
+MISSING = (
+    r"(?i)^\s*(#?n/?a|<na>|nan|null|none|nil|missing|unknown"
+    rf"|{_NOT_KNOWN}|\?+|-+|–|—|\.+)?\s*$"
+)
 # text is numbers where so large a share of the values that are not missing are; by so many values
 MANY_NUMBERS, NUMBERS_SEEN = 0.8, 1000
 
@@ -71,6 +82,14 @@ def look_at_strings(
         if all(sample.complete for sample in samples.values()):
             break
     return {name: StringColumn(one.is_text, one.number) for name, one in samples.items()}
+
+
+def is_amount(value: str) -> bool:
+    """Return whether text is a number but for separators of thousands, or a sign such as €."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return bool(pc.match_substring_regex(pa.scalar(value), AMOUNT).as_py())
 
 
 def number_in(values: pa.Array) -> str | None:

@@ -169,9 +169,10 @@ def _differences(index: Any, name: str, other: Any, its_name: str) -> str:
     """Examples of labels that only one of two indexes has."""
     if not (index.is_unique and other.is_unique):
         return f"some are there twice, in another order ({_some(index)}; {_some(other)})"
+    flat, its = index.to_flat_index(), other.to_flat_index()  # one may have more levels
     only = [
         f"{_some(mine[~mine.isin(theirs)])} only in {where}"
-        for mine, theirs, where in ((index, other, name), (other, index, its_name))
+        for mine, theirs, where in ((flat, its, name), (its, flat, its_name))
     ]
     return ", ".join(only)
 

@@ -57,6 +57,8 @@ def test_units_of_columns_and_targets_do_not_matter(friedman):
     Z, z = X * scale + shift * scale, 1e4 * y - 1e6
     second = MultiViewKernelRidgeRegressor(VIEWS, random_state=0).fit(Z, z)
     np.testing.assert_allclose(second.predict(Z), 1e4 * first.predict(X) - 1e6, rtol=1e-5)
+    far = MultiViewKernelRidgeRegressor(VIEWS, random_state=0).fit(X + 2.0**30, y)
+    np.testing.assert_allclose(far.predict(X + 2.0**30), first.predict(X), rtol=1e-4)
 
 
 def test_landmarks_double_as_long_as_they_help(monkeypatch):

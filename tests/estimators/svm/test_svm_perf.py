@@ -31,6 +31,13 @@ def test_weights_without_a_meaning_are_an_error_and_weight_0_leaves_a_row_out():
         MultiViewSVMPerf().fit(X, y, weight)
 
 
+@pytest.mark.parametrize(("shift", "scale"), [(1e9, 1.0), (0.0, 1e300)])
+def test_columns_of_which_squares_have_no_digits_are_refused(shift, scale):
+    X, y = shared_data.ionosphere()
+    with pytest.raises(InputError, match="too large, or too far from 0"):
+        MultiViewSVMPerf([17, 17]).fit((X + shift) * scale, y)
+
+
 def test_both_scalings_are_the_same_problem():
     X, y = shared_data.ionosphere()
     unit = 2 * y.sum()

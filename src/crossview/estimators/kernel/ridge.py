@@ -259,20 +259,20 @@ class KernelRidge(ImportancesModel):
                 "says little; choose fewer views=, or another model"
             )
         n, part = n[columns], matrix[:, columns]
-        nonzero, whole, squares = h @ (part != 0.0), h @ part, h @ (part * part)
+        nonzero = h @ (part != 0.0)
+        center, spread = np.zeros(len(columns)), h @ (part * part) / nonzero
         is_number, view = 2.0 * nonzero >= n, view_of(columns, self._slots.ptr)
         for c in np.flatnonzero(is_number).tolist():
             own = part[:, [c]].toarray()[:, 0] if sp.issparse(part) else part[:, c]
             of_rows = h * rows.present[:, view[c]] if len(rows.present) else h
             near = without_outliers(own, of_rows > 0.0)
-            if near is not None:
-                whole[c], squares[c] = of_rows @ near, of_rows @ (near * near)
-        center = np.where(is_number, whole / n, 0.0)
-        spread = np.where(is_number, squares / n - center**2, squares / nonzero)
+            near = own if near is None else near
+            center[c] = of_rows @ near / n[c]
+            spread[c] = of_rows @ (near - center[c]) ** 2 / n[c]
         if not np.isfinite(spread).all():
             raise InputError("numbers of X are too large; scale them")
         # what rounding alone makes of a constant
-        known = spread > len(h) * np.finfo(float).eps * center**2
+        known = spread > (len(h) * np.finfo(float).eps * center) ** 2
         self._state |= {
             "columns": columns,
             "center": center,

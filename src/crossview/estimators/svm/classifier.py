@@ -33,6 +33,8 @@ from crossview.saving.schema import Array
 
 # of the learners of inner folds, which only calibrate
 TOL_OF_FOLDS = 0.01
+# what rounds the products of columns, or makes them infinite
+TOO_LARGE = "numbers of X are too large, or too far from 0 for their spread; scale the columns"
 
 
 class _Learned(NamedTuple):
@@ -347,6 +349,9 @@ class MultiViewSVMPerf(LinearClassifier):
 
     def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> list[int]:
         rows, labels, weight = self._rows_to_fit(X, y, sample_weight)
+        with np.errstate(over="ignore"):
+            if not np.isfinite(rows.data @ rows.data):
+                raise InputError(TOO_LARGE)
         shared = getattr(self, "_shared", None)
         if shared is None:
             classes = self._classes_of(labels, weight)
@@ -362,6 +367,15 @@ class MultiViewSVMPerf(LinearClassifier):
 
         Returns the codes of these classes.
         """
+        try:
+            found, codes = self._solve_classes(shared)
+        except np.linalg.LinAlgError:
+            raise InputError(TOO_LARGE) from None
+        self.classes_ = shared.classes
+        self._store(found, shared.constants, shared.blocks.X)
+        return codes
+
+    def _solve_classes(self, shared: Any) -> tuple[list[_Learned], list[int]]:
         shared.prepare(float(self.C2))
         found, codes = [], self._positive_classes(shared.classes, shared.y)
         for code in codes:
@@ -370,9 +384,7 @@ class MultiViewSVMPerf(LinearClassifier):
             solution = self._solve(shared.blocks, problem, shared.cuts(code))
             first = len(shared.classes) == 2 and code == 0
             found.append(_Learned(-1.0 if first else 1.0, problem, solution))
-        self.classes_ = shared.classes
-        self._store(found, shared.constants, shared.blocks.X)
-        return codes
+        return found, codes
 
     def _fold_params(self, codes: np.ndarray, weight: np.ndarray) -> dict[str, Any]:
         # the slope of a logistic function needs no more

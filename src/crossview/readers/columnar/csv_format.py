@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from crossview.errors import NAMES_AGAIN, InputError, argument
 from crossview.readers.encodings import UTF_8, codec_name
+from crossview.tables.text import WITHOUT_SIGNS, is_amount
 
 # what a value looks like that is a number with the other decimal point
 # DuckDB's words
@@ -154,6 +155,8 @@ def hint_about(error: InputError, format: CsvFormat) -> str:
         return f"; if this line names the columns, say {argument(header=True)}"
     if found[1] == error.column:
         return f"; {NAMES_AGAIN}"
+    if is_amount(found[1]):
+        return f"; {WITHOUT_SIGNS}"
     if _COMMA.fullmatch(found[1]) and format.decimal == ".":
         return f"; is the decimal point a comma? {argument(decimal=',')}"
     if _POINT.fullmatch(found[1]) and format.decimal == ",":

@@ -57,6 +57,11 @@ if TYPE_CHECKING:
 MOST_BYTES = 1 << 26
 
 
+# rows in which a field too many or too few says that no names stand in the first line
+NEAR_THE_HEADER = 20
+# files that a message names
+MOST_FILES = 4
+
 # a date before it has a year of two digits
 FIRST_YEAR = 1000
 
@@ -334,6 +339,12 @@ class CsvSource(_TextSource):
                         "with one needs quotes (in pandas to_csv(quoting=1)), or a space in its "
                         "place"
                     )
+                elif self._format.header and (error.row or 0) < NEAR_THE_HEADER:
+                    hint = (
+                        f"; the first line, {', '.join(self._header)!r:.60}, is taken for the "
+                        "names of the columns; if these are further down, remove the lines above "
+                        "them"
+                    )
             column = {inner: name for name, inner in self._inner.items()}.get(error.column or "")
             raise InputError(
                 error.message + hint,
@@ -374,9 +385,11 @@ class CsvSource(_TextSource):
             self._check_delimiter(file, theirs)
             check_same_columns(theirs, names, file, self.files[0])
             if theirs != names:
+                some = [literal(one) for one in self.files[:MOST_FILES]]
+                some += ["..."] if len(self.files) > MOST_FILES else []
                 raise InputError(
                     f"has its columns in another order than {self.files[0]}; a query reads them "
-                    "by name: \"FROM read_csv('*.csv', union_by_name=true)\"",
+                    f'by name: "FROM read_csv([{", ".join(some)}], union_by_name=true)"',
                     file=file,
                 )
         quote, null = literal(self._format.quote), ", ".join(map(literal, ["", *self._format.null]))

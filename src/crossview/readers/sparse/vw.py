@@ -108,6 +108,15 @@ class VwSource(TextRowSource):
         self.first_pass()
         return self._scanned.weighted
 
+    @property
+    def is_open(self) -> bool:
+        """Whether each namespace of the files is a view."""
+        return self._given is None
+
+    def _beyond_views(self, parser: Any) -> str | None:
+        others = [name for name in parser.names if name not in parser.view_of]
+        return f"namespace {others[0]!r:.60}" if others else None
+
     def check_views(self) -> None:
         """Raise an error for a view none of whose namespaces is in the files."""
         self.first_pass()
