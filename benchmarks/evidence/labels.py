@@ -187,20 +187,19 @@ def one_split(part: Data, seed: int) -> dict[str, float]:
 
 def findings(tables: list[Table]) -> list[str]:
     """Say where KeCo is ahead, by more than one standard error of the paired difference."""
-    ahead, behind, level, gains, apart = [], [], [], {}, []
+    sides, gains, apart = ([], [], []), {}, []
     for table in tables:
-        errors = table.column(GAP, 1)
-        for count, gap in table.column(GAP).items():
-            where = ahead if gap > errors[count] else behind if -gap > errors[count] else level
-            where.append(f"{table.title} with {count}")
+        for side, counts in zip(sides, table.sides(GAP), strict=True):
+            side += [f"{table.title} with {count}" for count in counts]
         keco, pegasos, alone, svc = (table.column(m) for m in [*METHODS][:4])
         gains |= {f"{table.title} with {c}": keco[c] - pegasos[c] for c in keco}
         apart += [abs(alone[c] - svc[c]) for c in svc]
+    ahead, behind, level = map(listed, sides)
     most = sorted(gains, key=gains.__getitem__, reverse=True)[:3]
     return [
         f"KeCo is ahead of the best of SVC, label spreading and self-training by more than one "
-        f"standard error of the difference on {listed(ahead)} labels per class.",
-        f"It is behind by more than that on {listed(behind)}, and level on {listed(level)}.",
+        f"standard error of the difference on {ahead} labels per class.",
+        f"It is behind by more than that on {behind}, and level on {level}.",
         "Over Pegasos on the same views, unlabeled rows bring most on "
         + listed(f"{name} ({gains[name]:+.1f})" for name in most)
         + ".",

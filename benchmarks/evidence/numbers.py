@@ -120,12 +120,14 @@ def one_split(X: MultiView, y: np.ndarray, count: int, seed: int) -> dict[str, f
 
 def findings(tables: list[Table]) -> list[str]:
     """Say where unlabeled rows help, by more than one standard error of the paired difference."""
-    where: dict[str, list[str]] = {"lower": [], "raise": [], "change nothing of": []}
+    said = {
+        "Unlabeled rows lower the error by more than one standard error": [],
+        "Unlabeled rows raise the error by more than one standard error": [],
+        "They make no more difference than that": [],
+    }
     for table in tables:
-        errors = table.column(GAIN, 1)
-        for count, gain in table.column(GAIN).items():
-            what = "lower" if gain > errors[count] else "raise" if -gain > errors[count] else ""
-            where[what or "change nothing of"].append(f"{table.title} with {count}")
+        for side, counts in zip(said.values(), table.sides(GAIN), strict=True):
+            side += [f"{table.title} with {count}" for count in counts]
     errors_of = {
         name: np.array([one for table in tables for one in table.column(name).values()])
         for name in (ALONE, DEFAULT, HIGH, CHOSEN)
@@ -137,17 +139,7 @@ def findings(tables: list[Table]) -> list[str]:
     ]
     return [
         f"Gain over {ALONE}, mean and range over the rows of the tables: {listed(compared)}.",
-        *_where(where),
-    ]
-
-
-def _where(where: dict[str, list[str]]) -> list[str]:
-    return [
-        f"Unlabeled rows {what} the error by more than one standard error on {listed(sets)}."
-        if what != "change nothing of"
-        else f"They make no more difference than that on {listed(sets)}."
-        for what, sets in where.items()
-        if sets
+        *(f"{what} on {listed(sets)}." for what, sets in said.items() if sets),
     ]
 
 
