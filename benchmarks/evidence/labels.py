@@ -89,7 +89,7 @@ GAP = "KeCo minus the best of three"
 def svmguide1() -> tuple[MultiView, np.ndarray]:
     X, y = data.svmguide1()
     rows = np.random.RandomState(0).choice(len(y), ROWS_OF_SVMGUIDE1, replace=False)
-    return MultiView({"all": X[rows]}), y[rows]
+    return of_numbers(X[rows], y[rows])
 
 
 def webkb_course() -> tuple[MultiView, np.ndarray]:
@@ -98,19 +98,15 @@ def webkb_course() -> tuple[MultiView, np.ndarray]:
     return MultiView(views), y
 
 
-def one_view(X: np.ndarray, y: np.ndarray) -> tuple[MultiView, np.ndarray]:
-    return MultiView({"all": X}), y
-
-
-def views_of_numbers(views: dict[str, np.ndarray], y: np.ndarray) -> tuple[MultiView, np.ndarray]:
-    return MultiView(views), y
+def of_numbers(X: Any, y: np.ndarray) -> tuple[MultiView, np.ndarray]:
+    return MultiView(X if isinstance(X, dict) else {"all": X}), y
 
 
 SETS: dict[str, Callable[[], tuple]] = {
-    "ionosphere": lambda: one_view(*data.ionosphere()),
+    "ionosphere": lambda: of_numbers(*data.ionosphere()),
     "svmguide1": svmguide1,
     "webkb_course": webkb_course,
-    "uci_mfeat": lambda: views_of_numbers(*data.mfeat()),
+    "uci_mfeat": lambda: of_numbers(*data.mfeat()),
     "cora": lambda: data.words("cora")[:2],
 }
 
