@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import ParameterGrid, train_test_split
 
 from benchmarks import data as shared_data
-from benchmarks.papers.experiment import Claim, Experiment, Results, run_ways
+from benchmarks.papers.experiment import Claim, Experiment, run_ways
 from crossview import (
     FactorizationMachineClassifier,
     FactorizationMachineRegressor,
@@ -119,11 +119,6 @@ def one_split(name: str, form: str, X: MultiView, y: np.ndarray, seed: int) -> d
     return {"RMSE": np.sqrt(np.mean((predicted - y[test]) ** 2))}
 
 
-def run(data: tuple[MultiView, np.ndarray]) -> Results:
-    """Five random splits."""
-    return run_ways(WAYS, one_split, [(*data, seed) for seed in range(SPLITS)])
-
-
 def ratings(views: list[str]) -> tuple[MultiView, np.ndarray]:
     """Return MovieLens-100k with some of its views."""
     X, y, *_ = shared_data.movielens()
@@ -166,11 +161,6 @@ def scored(name: str, form: str, X: MultiView, y: np.ndarray, seed: int) -> dict
     return {"log loss": log_loss(y[test], p), "ROC area": roc_auc_score(y[test], p)}
 
 
-def run_classifiers(data: tuple[MultiView, np.ndarray]) -> Results:
-    """Five random splits."""
-    return run_ways(CLASSIFIERS, scored, [(*data, seed) for seed in range(SPLITS)])
-
-
 def encoded(name: str) -> tuple[MultiView, np.ndarray]:
     """Return a table of this package's datasets, standardized and hashed."""
     if name == "breast-cancer":
@@ -199,7 +189,7 @@ begin with random signs, alpha is 0.01 and the rate 0.1.""",
         name: partial(encoded, name)
         for name in ("criteo_sample", "ipinyou_sample", "breast-cancer")
     },
-    run=run_classifiers,
+    run=lambda data: run_ways(CLASSIFIERS, scored, [(*data, seed) for seed in range(SPLITS)]),
     higher={"log loss": False, "ROC area": True},
     claims=tuple(
         Claim("MVM", than, "log loss")
@@ -231,7 +221,7 @@ they are learned. Corrected: bias rows begin with random signs and alpha and rat
         "user, item": lambda: ratings(["user", "item"]),
         "user, item, week": lambda: ratings(["user", "item", "week"]),
     },
-    run=run,
+    run=lambda data: run_ways(WAYS, one_split, [(*data, seed) for seed in range(SPLITS)]),
     higher={"RMSE": False},
     claims=tuple(Claim("MVM", than, "RMSE") for than in WAYS if than != "MVM"),
     test_share=0.1,
