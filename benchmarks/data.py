@@ -227,6 +227,16 @@ class Rows(NamedTuple):
             return list(self.X.layout.names)
         return list(dict.fromkeys(name.split("__")[0] for name in self.X.columns))
 
+    def draw(self, seed, learn, score, share):
+        """Return rows that are learned, at most this share, and others, encoded by the former."""
+        order = np.random.default_rng(seed).permutation(len(self.y))
+        n = min(learn, int(share * len(order)))
+        seen, new = self.take(order[:n]), self.take(order[n : n + score])
+        if isinstance(self.X, MultiView):
+            return seen, new
+        encoder = ViewEncoder(**self.options)
+        return (Rows(encoder.fit_transform(seen.X), seen.y), Rows(encoder.transform(new.X), new.y))
+
     def encoded(self, how="fit_transform", **options):
         """Return the rows as views: encoded, unless they are views."""
         if isinstance(self.X, MultiView):

@@ -236,6 +236,15 @@ class Table:
             if -len(values) <= place < len(values)
         }
 
+    def sides(self, name: str, errors: float = 1.0) -> tuple[list[str], list[str], list[str]]:
+        """Return the rows whose "mean ± standard error" is above 0, below 0, and neither."""
+        found: tuple[list[str], list[str], list[str]] = [], [], []
+        error = self.column(name, 1)
+        for row, gap in self.column(name).items():
+            least = errors * error.get(row, 0.0)
+            found[0 if gap > least else 1 if -gap > least else 2].append(row)
+        return found
+
     def words(self, name: str) -> dict[str, str]:
         """Return the cells of a column, by the row's first cell."""
         at = self.header.index(name)
@@ -306,13 +315,10 @@ def span(values: Iterable[float], form: str = ".1f") -> str:
 
 def verdicts(table: Table, column: str) -> str:
     """Say of a column of differences, "mean ± standard error", where they are above 0 and below."""
-    gaps, errors = table.column(column), table.column(column, 1)
-    ahead = [name for name, gap in gaps.items() if gap > errors.get(name, 0.0)]
-    behind = [name for name, gap in gaps.items() if -gap > errors.get(name, 0.0)]
-    level = len(gaps) - len(ahead) - len(behind)
+    ahead, behind, level = table.sides(column)
     return (
         f"ahead by more than one standard error on {listed(ahead)}; behind on {listed(behind)}; "
-        f"level on {level} of {len(gaps)}"
+        f"level on {len(level)} of {len(ahead + behind + level)}"
     )
 
 

@@ -127,10 +127,8 @@ def findings(tables: list[Table]) -> list[str]:
     (table,) = tables
     lines = []
     for name in MEASURES:
-        gap, error = table.column(name), table.column(name, 1)
-        wins = sum(gap[k] > error[k] for k in gap)
-        losses = sum(-gap[k] > error[k] for k in gap)
-        lines.append(f"{name}: {wins} wins, {len(gap) - wins - losses} ties, {losses} losses.")
+        wins, losses, ties = map(len, table.sides(name))
+        lines.append(f"{name}: {wins} wins, {ties} ties, {losses} losses.")
     return lines
 
 

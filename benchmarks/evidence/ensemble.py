@@ -225,12 +225,6 @@ def findings(tables: list[Table]) -> list[str]:
     return lines
 
 
-def draws_of(name: str, X: Any, y: np.ndarray, options: dict) -> list[dict[str, Any]]:
-    """Return what is known of the draws of a set that are possible."""
-    possible = [k for k in range(size(DRAWS, 1)) if Draw.is_possible(y, k)]
-    return [remembered((name, k), points, X, y, options, k) for k in possible]
-
-
 @benchmark("docs/reproduction.md", SETS, findings)
 def ensemble(wanted: list[str]) -> list[Table]:
     """Rules of choice by their regret, and the gain of the ensemble by set."""
@@ -238,7 +232,9 @@ def ensemble(wanted: list[str]) -> list[Table]:
     over: dict[str, list[float]] = {rule: [] for rule in RULES}
     halves: dict[str, list[float]] = {rule: [] for rule in RULES}
     for name, (X, y, options) in loaded(SETS, wanted):
-        draws = draws_of(name, X, np.asarray(y), options)
+        y = np.asarray(y)
+        possible = [k for k in range(size(DRAWS, 1)) if Draw.is_possible(y, k)]
+        draws = [remembered((name, k), points, X, y, options, k) for k in possible]
         if not draws:
             continue
         cells = [draw["scores"] for draw in draws]

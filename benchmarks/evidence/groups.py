@@ -39,9 +39,7 @@ def losses(seed: int, model: str) -> list[float]:
 def findings(tables: list[Table]) -> list[str]:
     """Name the models that gain more than two standard errors, and those that lose it."""
     (table,) = tables
-    gain, error = table.column("gain"), table.column("gain", 1)
-    ahead = [name for name, value in gain.items() if value > 2.0 * error[name]]
-    behind = [name for name, value in gain.items() if value < -2.0 * error[name]]
+    ahead, behind, _ = table.sides("gain", 2.0)
     return [
         f"By more than two standard errors better by whole users: {listed(ahead)}; "
         f"worse: {listed(behind)}."

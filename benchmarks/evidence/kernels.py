@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 import crossview
 from benchmarks import data
 from benchmarks.harness import Table, benchmark, listed, loaded, size
-from crossview import MultiView, ViewEncoder
+from crossview import MultiView
 
 DRAWS, LEARN, SCORE = size(3, 1), size(1000, 150), size(3000, 150)
 OURS = "kernel ridge"
@@ -73,23 +73,14 @@ def losses_on_other_rows(
     for name, rows in loaded(sets, wanted):
         is_number, losses = np.asarray(rows.y).dtype.kind == "f", []
         for draw in range(DRAWS):
-            order = np.random.default_rng(draw).permutation(len(rows.y))
-            n = min(learn, 2 * len(order) // 3)
-            seen, new = rows.take(order[:n]), rows.take(order[n : n + SCORE])
-            X, unseen = seen.X, new.X
-            if not isinstance(X, MultiView):
-                encoder = ViewEncoder(**rows.options)
-                X, unseen = encoder.fit_transform(X), encoder.transform(unseen)
-            y, there = np.asarray(seen.y), np.asarray(new.y)
-            fitted = [one.fit(X, y) for one in models(is_number, draw).values()]
+            seen, new = rows.draw(draw, learn, SCORE, 2 / 3)
+            fitted = [one.fit(seen.X, seen.y) for one in models(is_number, draw).values()]
             if is_number:
-                errors = [np.mean((one.predict(unseen) - there) ** 2) for one in fitted]
-                losses.append(np.sqrt(errors) / there.std())
+                errors = [np.mean((one.predict(new.X) - new.y) ** 2) for one in fitted]
+                losses.append(np.sqrt(errors) / new.y.std())
             else:
-                classes = np.unique(y)
-                losses.append(
-                    [log_loss(there, one.predict_proba(unseen), labels=classes) for one in fitted]
-                )
+                p, classes = (one.predict_proba(new.X) for one in fitted), np.unique(seen.y)
+                losses.append([log_loss(new.y, own, labels=classes) for own in p])
         tables[is_number].add(name, *(f"{loss:.3f}" for loss in np.mean(losses, axis=0)))
     return [table for table in tables.values() if len(table.rows)]
 

@@ -89,7 +89,7 @@ GAP = "KeCo minus the best of three"
 def svmguide1() -> tuple[MultiView, np.ndarray]:
     X, y = data.svmguide1()
     rows = np.random.RandomState(0).choice(len(y), ROWS_OF_SVMGUIDE1, replace=False)
-    return MultiView({"all": X[rows]}), y[rows]
+    return of_numbers(X[rows], y[rows])
 
 
 def webkb_course() -> tuple[MultiView, np.ndarray]:
@@ -98,19 +98,15 @@ def webkb_course() -> tuple[MultiView, np.ndarray]:
     return MultiView(views), y
 
 
-def one_view(X: np.ndarray, y: np.ndarray) -> tuple[MultiView, np.ndarray]:
-    return MultiView({"all": X}), y
-
-
-def views_of_numbers(views: dict[str, np.ndarray], y: np.ndarray) -> tuple[MultiView, np.ndarray]:
-    return MultiView(views), y
+def of_numbers(X: Any, y: np.ndarray) -> tuple[MultiView, np.ndarray]:
+    return MultiView(X if isinstance(X, dict) else {"all": X}), y
 
 
 SETS: dict[str, Callable[[], tuple]] = {
-    "ionosphere": lambda: one_view(*data.ionosphere()),
+    "ionosphere": lambda: of_numbers(*data.ionosphere()),
     "svmguide1": svmguide1,
     "webkb_course": webkb_course,
-    "uci_mfeat": lambda: views_of_numbers(*data.mfeat()),
+    "uci_mfeat": lambda: of_numbers(*data.mfeat()),
     "cora": lambda: data.words("cora")[:2],
 }
 
@@ -187,20 +183,19 @@ def one_split(part: Data, seed: int) -> dict[str, float]:
 
 def findings(tables: list[Table]) -> list[str]:
     """Say where KeCo is ahead, by more than one standard error of the paired difference."""
-    ahead, behind, level, gains, apart = [], [], [], {}, []
+    sides, gains, apart = ([], [], []), {}, []
     for table in tables:
-        errors = table.column(GAP, 1)
-        for count, gap in table.column(GAP).items():
-            where = ahead if gap > errors[count] else behind if -gap > errors[count] else level
-            where.append(f"{table.title} with {count}")
+        for side, counts in zip(sides, table.sides(GAP), strict=True):
+            side += [f"{table.title} with {count}" for count in counts]
         keco, pegasos, alone, svc = (table.column(m) for m in [*METHODS][:4])
         gains |= {f"{table.title} with {c}": keco[c] - pegasos[c] for c in keco}
         apart += [abs(alone[c] - svc[c]) for c in svc]
+    ahead, behind, level = map(listed, sides)
     most = sorted(gains, key=gains.__getitem__, reverse=True)[:3]
     return [
         f"KeCo is ahead of the best of SVC, label spreading and self-training by more than one "
-        f"standard error of the difference on {listed(ahead)} labels per class.",
-        f"It is behind by more than that on {listed(behind)}, and level on {listed(level)}.",
+        f"standard error of the difference on {ahead} labels per class.",
+        f"It is behind by more than that on {behind}, and level on {level}.",
         "Over Pegasos on the same views, unlabeled rows bring most on "
         + listed(f"{name} ({gains[name]:+.1f})" for name in most)
         + ".",

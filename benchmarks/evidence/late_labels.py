@@ -94,8 +94,8 @@ def findings(tables: list[Table]) -> list[str]:
             if told > other * 1.01:
                 behind.append(f"{name} at {delay} ({told:g}, {other:g})")
     return [
-        f"Worse than the constant by more than {NOISE:g}: {listed(above) if above else 'none'}.",
-        f"Worse by more than 1 % than without being told: {listed(behind) if behind else 'none'}.",
+        f"Worse than the constant by more than {NOISE:g}: {listed(above)}.",
+        f"Worse by more than 1 % than without being told: {listed(behind)}.",
     ]
 
 

@@ -56,8 +56,7 @@ def _findings(name: str) -> Callable[[list[Table]], list[str]]:
             ahead = [f"{name} ({g:.0f} %)" for name, g in gain.items() if g > 1.0]
             found.append(
                 f"{table.title}: that of the blend is lower with them by more than 1 % on "
-                f"{listed(ahead) if ahead else 'none'}, and higher on "
-                f"{listed(behind) if behind else 'none'}."
+                f"{listed(ahead)}, and higher on {listed(behind)}."
             )
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,9 @@ ALONE, DEFAULT, HIGH = "kernel ridge per view", "KeCo, μ = 0.01", "KeCo, μ = 1
 CHOSEN, GAIN = "KeCo, μ chosen", "gain of the default"
 
 
-def shared_part(seed: int = 0, n: int = MOST_ROWS) -> tuple[MultiView, np.ndarray]:
+def shared_part() -> tuple[MultiView, np.ndarray]:
     """Two views of 20 columns: two numbers of which the target is made, and five of their own."""
-    rng = np.random.default_rng(seed)
+    rng, n = np.random.default_rng(0), MOST_ROWS
     z = rng.normal(size=(n, 2))
     views = {
         name: z @ rng.normal(size=(2, 20)) + rng.normal(size=(n, 5)) @ rng.normal(size=(5, 20))
@@ -37,22 +38,18 @@ def shared_part(seed: int = 0, n: int = MOST_ROWS) -> tuple[MultiView, np.ndarra
     return MultiView(views), z[:, 0] + 0.5 * z[:, 1] + 0.1 * rng.normal(size=n)
 
 
-def friedman(seed: int = 0, n: int = MOST_ROWS) -> tuple[MultiView, np.ndarray]:
-    """Friedman's function of five numbers, which both views have with noise of their own."""
-    rng = np.random.default_rng(seed)
-    x = rng.random((n, 5))
+def friedman(*, apart: bool = False) -> tuple[MultiView, np.ndarray]:
+    """Friedman's function of five numbers, which both views have with noise of their own.
+
+    Apart: each view has other numbers, so that they share nothing.
+    """
+    rng = np.random.default_rng(0)
+    x = rng.random((MOST_ROWS, 5))
     y = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2
-    y = y + 10 * x[:, 3] + 5 * x[:, 4] + rng.normal(size=n)
+    y = y + 10 * x[:, 3] + 5 * x[:, 4] + rng.normal(size=MOST_ROWS)
+    if apart:
+        return MultiView({"a": x[:, :3], "b": x[:, 3:]}), y
     return MultiView({name: x + 0.1 * rng.normal(size=x.shape) for name in ("a", "b")}), y
-
-
-def friedman_apart(seed: int = 0, n: int = MOST_ROWS) -> tuple[MultiView, np.ndarray]:
-    """The same function, of which each view has other numbers: they share nothing."""
-    rng = np.random.default_rng(seed)
-    x = rng.random((n, 5))
-    y = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2
-    y = y + 10 * x[:, 3] + 5 * x[:, 4] + rng.normal(size=n)
-    return MultiView({"a": x[:, :3], "b": x[:, 3:]}), y
 
 
 def diabetes() -> tuple[MultiView, np.ndarray]:
@@ -71,7 +68,7 @@ def digits() -> tuple[MultiView, np.ndarray]:
 SETS: dict[str, Callable[[], tuple]] = {
     "shared": shared_part,
     "friedman": friedman,
-    "friedman_apart": friedman_apart,
+    "friedman_apart": partial(friedman, apart=True),
     "diabetes": diabetes,
     "uci_mfeat": digits,
 }
@@ -120,12 +117,14 @@ def one_split(X: MultiView, y: np.ndarray, count: int, seed: int) -> dict[str, f
 
 def findings(tables: list[Table]) -> list[str]:
     """Say where unlabeled rows help, by more than one standard error of the paired difference."""
-    where: dict[str, list[str]] = {"lower": [], "raise": [], "change nothing of": []}
+    said = {
+        "Unlabeled rows lower the error by more than one standard error": [],
+        "Unlabeled rows raise the error by more than one standard error": [],
+        "They make no more difference than that": [],
+    }
     for table in tables:
-        errors = table.column(GAIN, 1)
-        for count, gain in table.column(GAIN).items():
-            what = "lower" if gain > errors[count] else "raise" if -gain > errors[count] else ""
-            where[what or "change nothing of"].append(f"{table.title} with {count}")
+        for side, counts in zip(said.values(), table.sides(GAIN), strict=True):
+            side += [f"{table.title} with {count}" for count in counts]
     errors_of = {
         name: np.array([one for table in tables for one in table.column(name).values()])
         for name in (ALONE, DEFAULT, HIGH, CHOSEN)
@@ -137,17 +136,7 @@ def findings(tables: list[Table]) -> list[str]:
     ]
     return [
         f"Gain over {ALONE}, mean and range over the rows of the tables: {listed(compared)}.",
-        *_where(where),
-    ]
-
-
-def _where(where: dict[str, list[str]]) -> list[str]:
-    return [
-        f"Unlabeled rows {what} the error by more than one standard error on {listed(sets)}."
-        if what != "change nothing of"
-        else f"They make no more difference than that on {listed(sets)}."
-        for what, sets in where.items()
-        if sets
+        *(f"{what} on {listed(sets)}." for what, sets in said.items() if sets),
     ]
 
 

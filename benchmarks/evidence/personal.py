@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.data import AbsentError, fetch
-from benchmarks.harness import Table, benchmark, numbers, say, size
+from benchmarks.data import fetch
+from benchmarks.harness import Table, benchmark, loaded, numbers, size
 from crossview import AROWClassifier, Scoring, ViewEncoder, compare, train
 
 # linear ones, a factorization machine, and a stack, which has one among its experts
@@ -140,12 +140,7 @@ def _about_collisions(table: Table) -> str:
 @benchmark("docs/guide/personal.md", SETS, findings)
 def personal(sets: list[str]) -> Iterator[Table]:
     """Log loss of each learner in the order of the rows, each predicted before it is learned."""
-    for name in sets or SETS:
-        try:
-            rows, about = SETS[name]()
-        except AbsentError as error:
-            say(error)
-            continue
+    for name, (rows, about) in loaded(SETS, sets):
         given = {key: about[key] for key in ("views", "text", "categorical", "per")}
         label = str(about["label"])
         columns = [label, str(about["per"]), *next(iter(about["views"].values()))]

@@ -73,10 +73,6 @@ def ratings() -> data.Rows:
     return data.Rows(frame, (found.target >= 4)[order], {"views": views})
 
 
-def sentences(found: SplitFinding) -> str:
-    return "sorted by label" if found.sorted_by_label else ""
-
-
 REAL: dict[str, Callable[[], data.Rows]] = {
     "movielens_100k": ratings,
     **data.tables("spambase", "criteo_sample", "ipinyou_sample", "a9a", "sms_spam", "svmguide1"),
@@ -153,7 +149,7 @@ def splits(wanted: list[str]) -> list[Table]:
         }
         power.add(
             *(name, len(draws), alarms(order), alarms(groups)),
-            value.get("near", sentences(found[0])),
+            value.get("near", "sorted by label" if found[0].sorted_by_label else ""),
             value.get("apart", ""),
         )
     return [false, power]

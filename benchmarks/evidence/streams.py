@@ -237,7 +237,7 @@ def findings(tables: list[Table]) -> list[str]:
                 if (value > ours[name]) == higher:
                     behind.append(f"{peer} on {name} ({value:g}, {ours[name]:g})")
         first = "accuracy" if higher else "RMSE"
-        lines.append(f"Ahead of Crossview in {first}: {listed(behind) if behind else 'none'}.")
+        lines.append(f"Ahead of Crossview in {first}: {listed(behind)}.")
     rates = [value for table in tables for value in table.column(RATE).values()]
     lines.append(f"Crossview encodes, predicts and learns {span(rates, ',.0f')} rows a second.")
     return lines

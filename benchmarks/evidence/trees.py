@@ -8,7 +8,7 @@ from sklearn.metrics import log_loss
 
 from benchmarks import data
 from benchmarks.harness import Table, benchmark, listed, loaded, size
-from crossview import MultiView, MultiViewTreesClassifier, ViewEncoder
+from crossview import MultiView, MultiViewTreesClassifier
 
 DRAWS, LEARN, SCORE = size(4, 1), size(2400, 300), size(5600, 300)
 SHARES = (1.0, 0.5, 0.2, 0.1)
@@ -54,18 +54,11 @@ def trees(wanted: list[str]) -> list[Table]:
     for name, rows in loaded(SETS, wanted):
         losses = []
         for draw in range(DRAWS):
-            order = np.random.default_rng(draw).permutation(len(rows.y))
-            n = min(LEARN, 3 * len(order) // 4)
-            seen, new = rows.take(order[:n]), rows.take(order[n : n + SCORE])
-            X, unseen = seen.X, new.X
-            if not isinstance(X, MultiView):
-                encoder = ViewEncoder(**rows.options)
-                X, unseen = encoder.fit_transform(X), encoder.transform(unseen)
-            y = np.asarray(seen.y)
+            seen, new = rows.draw(draw, LEARN, SCORE, 3 / 4)
             models = [
-                MultiViewTreesClassifier(max_features=share, random_state=draw).fit(X, y)
+                MultiViewTreesClassifier(max_features=share, random_state=draw).fit(seen.X, seen.y)
                 for share in SHARES
             ]
-            losses.append([log_loss(new.y, one.predict_proba(unseen)) for one in models])
+            losses.append([log_loss(new.y, one.predict_proba(new.X)) for one in models])
         table.add(name, *(f"{loss:.4f}" for loss in np.mean(losses, axis=0)))
     return [table]

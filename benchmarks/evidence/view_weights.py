@@ -67,10 +67,8 @@ def findings(tables: list[Table]) -> list[str]:
     """Say where learned weights are ahead and behind, by more than one standard error."""
     said = []
     for table in tables:
-        gaps, errors = table.column(GAIN), table.column(GAIN, 1)
-        ahead = [name for name, gap in gaps.items() if gap > errors[name]]
-        behind = [name for name, gap in gaps.items() if -gap > errors[name]]
-        real = [gap for name, gap in gaps.items() if not name.endswith(NOISE)]
+        ahead, behind, _ = table.sides(GAIN)
+        real = [gap for name, gap in table.column(GAIN).items() if not name.endswith(NOISE)]
         mean = f"; {np.mean(real):+.1f} on average without the sets with noise" if real else ""
         said.append(
             f"{table.title}: learned weights are ahead by more than one standard error on "

@@ -95,3 +95,16 @@ def in_parallel(function: Callable[..., Any], jobs: list[tuple]) -> list[Any]:
     found = Parallel(n_jobs=-1)(delayed(function)(*job) for job in jobs)
     say(f"  {len(jobs)} tasks, {time.perf_counter() - start:.0f} s")
     return found
+
+
+def run_ways(
+    ways: dict[str, dict[str, Any]], function: Callable[..., dict[str, float]], given: list[tuple]
+) -> Results:
+    """Return what a function measures of each way, by method and form, once per repetition."""
+    names = [(name, form) for name, forms in ways.items() for form in forms]
+    found = iter(in_parallel(function, [(*way, *one) for way in names for one in given]))
+    results: Results = {name: {} for name in ways}
+    for name, form in names:
+        parts = [next(found) for _ in given]
+        results[name][form] = {words: [float(p[words]) for p in parts] for words in parts[0]}
+    return results

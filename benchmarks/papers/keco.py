@@ -93,17 +93,14 @@ def published_code(kernel: str, X: np.ndarray, y: np.ndarray, seed: int) -> dict
         lam, gamma = out_of_step(model, X[train], labels, folds)
         # the test part too, of which no row is drawn
         both = np.vstack([X[train], X[test]])
-        rows, codes, _ = read_training_set(model, both, with_no_more(labels, test))
+        known_of_both = np.append(labels, np.full(len(test), np.nan))
+        rows, codes, _ = read_training_set(model, both, known_of_both)
         _, values = next(grams_of_gammas(model, rows, [gamma]))
         all_of_it = np.arange(len(train))
         scores = Drawn(model, codes, all_of_it, all_of_it[-1] + 1 + np.arange(len(test)))
         auc = roc_auc_score(y[test], scores.learned(scores.of(values), [lam])[0])
         found[name] = float(auc)
     return found
-
-
-def with_no_more(labels: np.ndarray, test: np.ndarray) -> np.ndarray:
-    return np.concatenate([labels, np.full(len(test), np.nan)])
 
 
 class Drawn:

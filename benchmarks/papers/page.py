@@ -209,17 +209,9 @@ def _signed(experiment: Experiment, claim: Claim, difference: Posterior | None) 
         return ""
     low, high = difference.interval()
     digits = _digits(experiment, claim.measure)
-    return (
-        f"{difference.location:+.{digits}f} ({low:+.{digits}f} to {high:+.{digits}f}), "
-        f"{_verdict(difference)}"
-    )
-
-
-def _verdict(difference: Posterior) -> str:
-    low, high = difference.interval()
-    if low > 0.0:
-        return "holds"
-    return "contradicted" if high < 0.0 else "not shown"
+    verdict = "holds" if low > 0.0 else "contradicted" if high < 0.0 else "not shown"
+    measured = f"{difference.location:+.{digits}f} ({low:+.{digits}f} to {high:+.{digits}f})"
+    return f"{measured}, {verdict}"
 
 
 def _words(claim: Claim) -> str:

@@ -11,7 +11,7 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold, TunedThresho
 from sklearn.svm import LinearSVC
 
 from benchmarks import data as shared_data
-from benchmarks.papers.experiment import Claim, Experiment, Results, in_parallel
+from benchmarks.papers.experiment import Claim, Experiment, Results, run_ways
 from crossview import MultiViewSVMPerf
 from crossview.scoring.metrics import measure
 
@@ -99,23 +99,9 @@ def one_fold(
 def run(data: tuple[Any, np.ndarray, list[int]]) -> Results:
     """Five folds."""
     X, y, widths = data
-    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(y, y))
-    ways = [
-        (name, form)
-        for name, forms in WAYS.items()
-        for form in forms
-        if len(widths) > 1 or not name.endswith("views")
-    ]
-    found = iter(
-        in_parallel(one_fold, [(*way, X, y, widths, *fold) for way in ways for fold in folds])
-    )
-    results: Results = {}
-    for name, form in ways:
-        parts = [next(found) for _ in folds]
-        results.setdefault(name, {})[form] = {
-            words: [part[words] for part in parts] for words in MEASURES
-        }
-    return results
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(y, y)
+    ways = {name: w for name, w in WAYS.items() if len(widths) > 1 or not name.endswith("views")}
+    return run_ways(ways, one_fold, [(X, y, widths, *fold) for fold in folds])
 
 
 def _two_views(load: Callable[[], tuple[Any, np.ndarray]]) -> tuple[Any, np.ndarray, list[int]]:

@@ -14,7 +14,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks import data as shared_data
 from benchmarks.harness import Picture
-from benchmarks.papers.experiment import Claim, Experiment, Printed, Results, in_parallel
+from benchmarks.papers.experiment import Claim, Experiment, Printed, Results, run_ways
 from crossview import (
     MultiView,
     MultiViewPAClassifier,
@@ -100,41 +100,29 @@ def fitted(way: Way, X: Any, y: np.ndarray, seed: int) -> Any:
     return clone(model).set_params(**settings[int(np.argmax(scores))]).fit(X, y)
 
 
-def one_fold(X: MultiView, y: np.ndarray, seed: int, train: np.ndarray, test: np.ndarray) -> dict:
-    """Return F1 on the test fold and the mean view difference in training, by method and form."""
-    order = np.random.default_rng(seed).permutation(train)
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for method, forms in WAYS.items():
-        found[method] = {}
-        for form, way in forms.items():
-            model = fitted(way, seen_by(way, X)[train], y[train], seed)
-            measures = {"F1": float(f1_score(y[test], model.predict(seen_by(way, X)[test])))}
-            if way.grid is None and way.model.__class__ is MultiViewPAClassifier:
-                differences = view_differences(way.model, X[order], y[order])
-                measures["view difference"] = float(differences.mean())
-            found[method][form] = measures
-    return found
+def one_fold(
+    method: str, form: str, X: MultiView, y: np.ndarray, seed: int, train: np.ndarray,
+    test: np.ndarray,
+) -> dict[str, float]:  # fmt: skip
+    """Return F1 on the test fold and the mean view difference in training."""
+    way = WAYS[method][form]
+    model = fitted(way, seen_by(way, X)[train], y[train], seed)
+    measures = {"F1": f1_score(y[test], model.predict(seen_by(way, X)[test]))}
+    if way.grid is None and way.model.__class__ is MultiViewPAClassifier:
+        order = np.random.default_rng(seed).permutation(train)
+        measures["view difference"] = view_differences(way.model, X[order], y[order]).mean()
+    return measures
 
 
 def run(data: tuple[MultiView, np.ndarray]) -> Results:
     """Five folds in three orders."""
     X, y = data
-    jobs = [
+    folds = [
         (X, y, seed, *fold)
         for seed in SEEDS
         for fold in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(y, y)
     ]
-    folds = in_parallel(one_fold, jobs)
-    return {
-        method: {
-            form: {
-                measure: [fold[method][form][measure] for fold in folds]
-                for measure in folds[0][method][form]
-            }
-            for form in forms
-        }
-        for method, forms in WAYS.items()
-    }
+    return run_ways(WAYS, one_fold, folds)
 
 
 # --- figures 1 and 3 --------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.harness import Table, benchmark, middle, ratio, size
+from benchmarks.harness import Table, benchmark, middle, ratio, results_in_turn, size
 
 PAGE = "docs/benchmarks.md"
 ROWS, FEW, BATCH = size((10_000, 2_000, 100), (300, 100, 10))
@@ -92,10 +92,7 @@ def one_by_one() -> list[Table]:
             return seconds(model, own) / len(own)
 
         tasks[name] = task
-    found = {name: [] for name in tasks}
-    for _ in range(size(5, 1)):
-        for name, task in tasks.items():
-            found[name].append(task())
+    found = results_in_turn(tasks, 5)
     peer = found["River, LogisticRegression"]
     table = Table(["", "rows a second", "time of River's", f"batch of {BATCH}"])
     for name, own in found.items():

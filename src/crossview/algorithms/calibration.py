@@ -436,11 +436,6 @@ def probabilities(scores: np.ndarray, state: np.ndarray) -> np.ndarray:
     return p
 
 
-def of_log_odds(eta: np.ndarray) -> np.ndarray:
-    """Return the probability of each class: σ(η) of the second of two, or softmax(η)."""
-    return probabilities(eta, np.empty(0))
-
-
 # --- one row, scored by several experts -------------------------------------------------------
 
 

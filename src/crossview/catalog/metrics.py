@@ -262,7 +262,9 @@ def check_metric(
     if "k" in own:
         return _with_k(family, own["k"] if k is None else k)
     if family == "f_beta":
-        return _with_beta(name, own.get("beta"))
+        if not own.get("beta"):
+            raise InputError(f"metric {name!r}: put a β above 0 in the name, such as f0.5 or f2")
+        return f"f{own['beta']:.12g}"
     return _with_costs(own if cost is None else cost) if family == "cost" else name
 
 
@@ -282,12 +284,6 @@ def _with_k(family: str, k: Any) -> str:
         f"{argument(k=k)}; give a whole number of rows, 1 or more, or a share of them between 0 "
         f"and 1, such as {DEFAULT_K}"
     )
-
-
-def _with_beta(name: str, beta: float | None) -> str:
-    if not beta:
-        raise InputError(f"metric {name!r}: put a β above 0 in the name, such as f0.5 or f2")
-    return f"f{beta:.12g}"
 
 
 def _with_costs(costs: Mapping[str, Any] | str) -> str:

@@ -79,11 +79,6 @@ def quadratic_cost(n_columns: int, n_rows: int | None, numbers: float = 1.0) -> 
     return rows * min(n_columns**2, rows * max(numbers, min(rows, n_columns)))
 
 
-def _is_narrow(n_columns: int, n_rows: float) -> bool:
-    is_small = n_columns <= MOST_COLUMNS and n_columns * n_rows <= FEW_NUMBERS
-    return n_columns <= FEW_COLUMNS or is_small
-
-
 def compared_learners(
     layout: ViewLayout,
     n_rows: int | None,
@@ -108,7 +103,9 @@ def compared_learners(
     """
     most = min(MAX_EXACT_COST, MAX_BY_SECOND * budget)
     included = {"always": True, "metric": given_metric, "unlabeled": unlabeled, "never": False}
-    included["narrow"] = metric is not None and _is_narrow(layout.n_columns, n_rows or math.inf)
+    d = layout.n_columns
+    is_small = d <= MOST_COLUMNS and d * (n_rows or math.inf) <= FEW_NUMBERS
+    included["narrow"] = metric is not None and (d <= FEW_COLUMNS or is_small)
     found = []
     for learner in known_learners(task, layout.names):
         kinds = learner.compared.split(", ")

@@ -573,9 +573,7 @@ class LabeledSource:
 
     def load(self) -> LabeledBatch:
         """Return all rows with their labels; what cannot be encoded is named by file and row."""
-        check = None
-        if self.has_columns:
-            check = clone(self.encoder)
+        check = clone(self.encoder) if self.has_columns else None
         parts = []
         for part in self.read():
             if check is not None:

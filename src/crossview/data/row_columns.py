@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,15 +49,8 @@ MAX_ABS_TARGET = 1e75
 Classes = tuple[np.ndarray, np.ndarray | None]
 
 
-class Located(Protocol):
-    """A batch that knows where its rows were read."""
-
-    def location(self, row: int) -> tuple[str | None, int]:
-        """Return the file of a row, and its row there."""
-
-
 @contextmanager
-def with_row_location(batch: Located) -> Iterator[None]:
+def with_row_location(batch: Any) -> Iterator[None]:
     """Make errors that name a row of this batch name the row of its file instead."""
     try:
         yield

@@ -74,6 +74,7 @@ MOST_NULLS = 5
 LONGEST_EXAMPLE = 30
 # how the warning of text that looks like numbers begins, and what may be done
 LIKE_NUMBERS = "text, but"
+LIKE_A_NUMBER = re.compile(r"\s*[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\s*")
 # formats of which options say what is missing, and the decimal point; of joined tables each its own
 HAVE_OPTIONS = "csv", ""
 # whole numbers beyond it have no float of their own
@@ -726,7 +727,7 @@ class _Pass(TableSummary):
                 )
             fixes.append(argument(decimal=","))
         frequent = summary.most_frequent(len(summary.values), self.target)
-        others = [(value, n) for value, n in frequent if n and not _is_number(value)]
+        others = [(value, n) for value, n in frequent if n and not LIKE_A_NUMBER.fullmatch(value)]
         if others:
             shown = [
                 f"{value!r} ({percent(count, present)})" for value, count in others[:MOST_NULLS]
@@ -879,10 +880,6 @@ def _how(words: str, names: list[str], most: int = 3) -> str:
     if not words.endswith(LEAVE_OUT) or len(names) > most:
         return ""
     return ": " + " ".join(argument(ignore=name) for name in names)
-
-
-def _is_number(value: str) -> bool:
-    return re.fullmatch(r"\s*[-+]?[\d.,]*\d[\d.,]*([eE][-+]?\d+)?\s*", value) is not None
 
 
 def _not_finite(table: Source, name: str) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from crossview.catalog.metrics import metric_of, parse_metric
 from crossview.catalog.names import SYMMETRIC
-from crossview.data.row_columns import Located, check_group_column
+from crossview.data.row_columns import check_group_column
 from crossview.encoding.encode import ViewEncoder
 from crossview.errors import InputError, argument, closest_names
 from crossview.evaluating.slices import ByValue
@@ -204,7 +204,7 @@ def _check_columns(table: Source, label: str | None, columns: list[str], *, of_m
 
 def labeled_batches(
     rows: ModelRows, y: Any, label: str | None
-) -> Iterator[tuple[Located, MultiView, dict[str, Any], Any]]:
+) -> Iterator[tuple[Any, MultiView, dict[str, Any], Any]]:
     """Yield where rows are from, their views, the columns that are kept, and their labels."""
     given = None if isinstance(y, str) else as_labels(y)
     done = 0

@@ -208,10 +208,6 @@ def _plus(builder: Any, a: Any, b: Any) -> Any:
     return builder.fadd(a, b, flags=("contract",))
 
 
-def _minus(builder: Any, a: Any, b: Any) -> Any:
-    return builder.fsub(a, b, flags=("contract",))
-
-
 @intrinsic
 def _fill(typing_context, out, o, value):  # pragma: no cover - runs in the compiler
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -304,7 +300,7 @@ def _write_step(builder: Any, pointers: Any, x: Any, settings: Any, kind: Any) -
         f"llvm.sqrt.v{WIDTH}{'f64' if kind == DOUBLE else 'f32'}",
     )
     step = builder.fdiv(_times(builder, rate, slope), builder.call(root, [total]))
-    _store(builder, _minus(builder, before, step), theta)
+    _store(builder, builder.fsub(before, step, flags=("contract",)), theta)
 
 
 def _write_steps(function: Any, kind: Any) -> None:

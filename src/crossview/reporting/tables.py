@@ -276,7 +276,10 @@ def to_markdown(comparison: Comparison) -> str:
     chosen = comparison.rows.index(comparison.recommended)
     rows[chosen] = [f"**{cell}**" if cell else "" for cell in rows[chosen]]
     align = ["---", "---", *["---:"] * (len(header) - 2)]
-    lines = ["| " + " | ".join(_escaped(row)) + " |" for row in [header, align, *rows]]
+    lines = [
+        "| " + " | ".join(str(cell).replace("|", "\\|") for cell in row) + " |"
+        for row in [header, align, *rows]
+    ]
     notes = [f"- {note}" for note in comparison_notes(comparison)]
     head = [part for line in comparison_head(comparison) for part in (line, "")]
     return "\n".join([*head, *lines, "", *notes])
@@ -378,10 +381,6 @@ def speed(rows_per_second: float) -> str:
             value = rows_per_second / size
             return f"{value:.1f}{unit}" if value < 10 else f"{value:.0f}{unit}"
     return f"{rows_per_second:.0f}"
-
-
-def _escaped(cells: Sequence[Any]) -> list[str]:
-    return [str(cell).replace("|", "\\|") for cell in cells]
 
 
 def description_table(description: Description) -> FittingTable:

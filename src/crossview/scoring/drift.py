@@ -344,7 +344,9 @@ class DriftCounter:
             ):
                 now = counts[: 1 if parts is None else len(parts.counts)]
                 if parts is not None and len(parts.edges) and now.sum():
-                    middles = [_median(parts.edges, c) for c in (parts.counts, now)]
+                    # about the medians: the edges are as if joined by straight lines
+                    shares = [np.cumsum(c)[:-1] / c.sum() for c in (parts.counts, now)]
+                    middles = [float(np.interp(0.5, one, parts.edges)) for one in shares]
                     found.append(drift_of(view, what, parts.counts, now, middles))
         return found
 
@@ -355,11 +357,6 @@ def drift_of(
     """Return the drift of numbers of rows, and about what value they have."""
     index, limit = population_stability_index(before, now), limit_of_index(before, now)
     return Drift(view, what, index, limit, values[0], values[1], int(now.sum()), column)
-
-
-def _median(edges: np.ndarray, counts: np.ndarray) -> float:
-    """About the median: between the edges as if they were joined by straight lines."""
-    return float(np.interp(0.5, np.cumsum(counts)[:-1] / counts.sum(), edges))
 
 
 def drift_warnings(drifts: list[Drift]) -> list[str]:

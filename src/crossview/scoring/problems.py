@@ -151,7 +151,10 @@ class Classification(_Splits):
                 f"metric {metric!r} of {len(classes)} classes is always 1; take another metric, "
                 "or a smaller k"
             )
-        self.threshold = _check_threshold(threshold, len(classes))
+        if threshold is not None and not isinstance(threshold, str):
+            check_threshold(threshold)
+            threshold = read_threshold(threshold, len(classes))
+        self.threshold: Threshold | str | None = threshold
         self.tuned_for: str | None = None
         if threshold == "tuned":
             placed = metric_of(metric).threshold_for or metric
@@ -209,10 +212,7 @@ class Classification(_Splits):
         given = (X, y, self.classes, weight)
         if self.needs_probabilities and model.calibration != "none":
             return self.decide(*model.score_then_learn(*given, return_proba=True))
-        scores = np.asarray(model.score_then_learn(*given))
-        if self.needs_probabilities:  # a calibration that stays as it is
-            return self.decide(scores, model.probabilities(scores))
-        return Scored(scores, None, decide(scores))
+        return self._decided(model, np.asarray(model.score_then_learn(*given)))
 
     def without_memory(self, model: Any) -> Scored | None:
         """Return what `predict` would have said of the rows that the model learned last.
@@ -220,8 +220,10 @@ class Classification(_Splits):
         None of a model whose scores do not count the last labels.
         """
         scores = getattr(model, "scores_without_memory", lambda: None)()
-        if scores is None:
-            return None
+        return None if scores is None else self._decided(model, scores)
+
+    def _decided(self, model: Any, scores: np.ndarray) -> Scored:
+        """Return the rows with what is predicted, by a calibration that stays as it is."""
         if self.needs_probabilities:
             return self.decide(scores, model.probabilities(scores))
         return Scored(scores, None, decide(scores))
@@ -524,14 +526,6 @@ def total_of_errors(task: Problem, tally: Any) -> float:
 def gives_probabilities(model: Any) -> bool:
     """Return whether a classifier has probabilities."""
     return hasattr(model, "predict_proba")
-
-
-def _check_threshold(threshold: Any, n_classes: int) -> Threshold | str | None:
-    """Return a threshold that the data can have."""
-    if threshold is None or isinstance(threshold, str):
-        return threshold
-    check_threshold(threshold)
-    return read_threshold(threshold, n_classes)
 
 
 def _or_a_number(labels: np.ndarray) -> str:

@@ -353,7 +353,8 @@ class Postgres(Database):
             away = (self._driver.OperationalError, self._driver.InterfaceError)
             is_lost = self._connection is None or self._connection.closed
             kind = AwayError if is_lost or isinstance(error, away) else InputError
-            raise kind(f"cannot be used ({_line(error)})", file=self.file) from error
+            line = " ".join(str(error).split()) or type(error).__name__
+            raise kind(f"cannot be used ({line})", file=self.file) from error
 
     def among(self, column: str) -> str:
         return f"{column} = ANY(?)"
@@ -440,11 +441,6 @@ class Postgres(Database):
         unfinished.replace(path)
         return True
 
-    def write_file(self, name: str, path: Path) -> None:
-        """Keep a copy of a file."""
-        with self.reading(), self.transaction(alone=False):
-            self.put_file(name, path)
-
     def put_file(self, name: str, path: Path) -> None:
         """Keep a copy of a file, within a transaction."""
         self.execute("DELETE FROM files WHERE name = ?", (name,))
@@ -473,7 +469,3 @@ def _cut_values(query: str) -> tuple[str, str, str]:
         return query, "", ""
     marks, _, rest = rest.partition(")")
     return f"{head}VALUES ", f"({marks})", rest
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

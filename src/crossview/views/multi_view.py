@@ -140,7 +140,10 @@ class MultiView:
         index: Any,
         categories: Sequence[np.ndarray] = (),
     ) -> None:
-        _check_names(feature_names, layout)
+        for name, columns in feature_names.items():
+            width, n = layout.widths[layout.index(name)], len(columns)
+            if n != width:
+                raise InputError(f"{n} feature names for the {width} columns of {name!r}")
         self.matrix = matrix
         self.layout = layout
         self.present = present
@@ -386,13 +389,6 @@ def _check_real(block: Any, view: str) -> None:
 
 def _as_names(feature_names: Mapping[str, Sequence[str]] | None) -> dict[str, tuple[str, ...]]:
     return {str(view): tuple(map(str, c)) for view, c in (feature_names or {}).items()}
-
-
-def _check_names(feature_names: Mapping[str, Sequence[str]], layout: ViewLayout) -> None:
-    for name, columns in feature_names.items():
-        width = layout.widths[layout.index(name)]
-        if len(columns) != width:
-            raise InputError(f"{len(columns)} feature names for the {width} columns of {name!r}")
 
 
 def _as_present(present: Any, n_samples: int, n_views: int) -> np.ndarray | None:

@@ -131,7 +131,7 @@ def blend_numbers(
     >>> blend_numbers(half, y, loss="absolute_error").weights.round(6)
     array([2.])
     """
-    fit = _fit_squared if loss == "squared_error" else _fit_absolute
+    fit = (lambda F, r: nnls(F.T, r)[0]) if loss == "squared_error" else _fit_absolute
     center = center_of(y, loss)
     F, r = predicted[:, :, 0] - center, y - center
     chosen = _largest(fit(F, r), members)
@@ -143,11 +143,6 @@ def center_of(y: np.ndarray, loss: str, weight: np.ndarray | None = None) -> flo
     if loss == "squared_error":
         return float(np.average(y, weights=weight))
     return float(np.quantile(y, 0.5, weights=weight, method="inverted_cdf"))
-
-
-def _fit_squared(F: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """Return w of all these models."""
-    return np.asarray(nnls(F.T, r)[0])
 
 
 def _fit_absolute(F: np.ndarray, r: np.ndarray) -> np.ndarray:

@@ -509,7 +509,8 @@ def _of_json(kind: Any, value: Any) -> Any:
         of = typing.get_type_hints(kind)
         return make(**{one.name: _of_json(of[one.name], value[one.name]) for one in fields(kind)})
     if isinstance(value, Mapping) and value.keys() == ARRAY:
-        return _array(value)
+        flat = np.frombuffer(base64.b64decode(value["base64"]), dtype=value["dtype"])
+        return flat.reshape(value["shape"]).copy()
     if value is None or not inner:
         return value
     if typing.get_origin(kind) is list:
@@ -520,12 +521,6 @@ def _of_json(kind: Any, value: Any) -> Any:
         return tuple(map(_of_json, inner, value))
     some = [one for one in inner if is_dataclass(one)]
     return _of_json(some[0], value) if some else value
-
-
-def _array(value: Mapping[str, Any]) -> np.ndarray:
-    """An array as `_json` has written it."""
-    flat = np.frombuffer(base64.b64decode(value["base64"]), dtype=value["dtype"])
-    return flat.reshape(value["shape"]).copy()
 
 
 def _json(value: Any) -> Any:

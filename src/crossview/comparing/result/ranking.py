@@ -333,8 +333,8 @@ class Ranking(SaysMetric):
         user as a category.
         """
         found = min(self.equals, key=lambda row: row.effort)
-        gain = self.gain_of(found)
-        if gain is not None and not gain.is_shown:
+        gains = [one for one in self.gains if one.learner == found.learner]
+        if found.user == "per" and gains and not gains[0].is_shown:
             return self.row(name_of_use(found.learner, "category"))
         return found
 
@@ -391,11 +391,6 @@ class Ranking(SaysMetric):
         """Return the interval of another difference of two values of the metric."""
         low, high = difference.interval()
         return (max(low, -1.0), min(high, 1.0)) if is_bounded(self.metric) else (low, high)
-
-    def gain_of(self, row: ComparisonRow) -> PersonalGain | None:
-        """Return what the deviations of users that a row has gain; None of other rows."""
-        own = (one for one in self.gains if row.user == "per" and one.learner == row.learner)
-        return next(own, None)
 
     def row(self, model: str) -> ComparisonRow:
         """Return the row of a model."""

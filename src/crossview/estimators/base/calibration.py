@@ -71,9 +71,8 @@ class Calibrator(StatePart):
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Return the probabilities of the classes, (n_samples, n_classes)."""
-        if "calibration" in self.state:
-            return calibration.probabilities(scores, self.state["calibration"])
-        return calibration.of_log_odds(scores)
+        # without a calibration the scores are log odds
+        return calibration.probabilities(scores, self.state.get("calibration", np.empty(0)))
 
     def slope(self) -> float:
         """Return what the log odds grow by where a score grows by 1."""

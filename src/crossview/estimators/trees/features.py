@@ -330,13 +330,6 @@ class Targets(NamedTuple):
         return self.y[:, None].astype(np.float64)
 
 
-class CategoryColumn(NamedTuple):
-    """A column of categories with target statistics, in the rows that are learned."""
-
-    codes: np.ndarray  # the value of each row, -1 where it has none
-    a: float  # the weight of the prior
-
-
 class LearnedFeatures:
     """Features of the training rows, and how to make them of other rows.
 
@@ -367,13 +360,14 @@ class LearnedFeatures:
         order = targets.draw_order(random_state)
         row, at = _look_up(matrix, slots)
         statistics = np.zeros((len(slots), self._numbers.shape[1] + 1))
+        # of columns of categories: the value of each row, -1: none, and the weight of the prior
         self._columns = []
         for group, own in enumerate(others):
             some = slot_groups[at] == group
             values = np.full(matrix.shape[0], -1)
             values[row[some]] = positions[at[some]]
             a = best_weight(values, self._numbers, targets.weight, order)
-            self._columns.append(CategoryColumn(values, a))
+            self._columns.append((values, a))
             each = category_statistics(values, len(own), self._numbers, targets.weight, a)
             statistics[slot_groups == group] = each
         self.features = Features(

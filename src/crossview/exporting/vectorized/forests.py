@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,7 +49,9 @@ class Forest:
         yield f"{name}_roots(i)", f"VALUES {roots}"
         for p, texts in enumerate(self.passes):
             x, walk = f"{name}_x{p}", f"{name}_walk{p}"
-            yield x, f"SELECT crossview_row AS r, {_features(dialect, texts)}\nFROM {source}"
+            array = "ARRAY" if dialect == "postgres" else ""
+            row = f"{array}[{', '.join(texts)}]::{_kind('DOUBLE', dialect)}[] AS x"  # from 1
+            yield x, f"SELECT crossview_row AS r, {row}\nFROM {source}"
             onwards = (
                 "CASE WHEN x[f + 1] <= t THEN n.l WHEN x[f + 1] > t OR m = 0 THEN n.r ELSE n.l END"
             )
@@ -103,9 +105,3 @@ class Forest:
 
 def _kind(kind: str, dialect: str) -> str:
     return "DOUBLE PRECISION" if (kind, dialect) == ("DOUBLE", "postgres") else kind
-
-
-def _features(dialect: str, texts: Sequence[str]) -> str:
-    """Return the features of a row, from 1."""
-    array = "ARRAY" if dialect == "postgres" else ""
-    return f"{array}[{', '.join(texts)}]::{_kind('DOUBLE', dialect)}[] AS x"

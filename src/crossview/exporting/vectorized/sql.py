@@ -338,7 +338,9 @@ class _Query(Operations):
     def binary(self, operation: str, a: Vector, b: Vector) -> Vector:
         if operation in ("max", "min") and len(a) >= WIDE and self.dialect in HAVE_LISTS:
             a = self.keep(a)  # which reads each number twice, as it stays missing
-        return [self._binary(operation, x, y) for x, y in _pairs(a, b)]
+        n = max(len(a), len(b))
+        pairs = zip(a * n if len(a) == 1 else a, b * n if len(b) == 1 else b, strict=True)
+        return [self._binary(operation, x, y) for x, y in pairs]
 
     def _binary(self, operation: str, a: Element, b: Element) -> Element:
         if not isinstance(a, _Expression) and not isinstance(b, _Expression):
@@ -937,11 +939,6 @@ def _grouped(terms: Sequence[Any], of: Callable[[Sequence[Any]], Any]) -> Any:
         terms = [of(own) if len(own) > 1 else own[0] for own in groups]
         terms = list(map(_wrapped, terms)) if len(terms) > 1 else terms
     return terms[0]
-
-
-def _pairs(a: Vector, b: Vector) -> Any:
-    n = max(len(a), len(b))
-    return zip(a * n if len(a) == 1 else a, b * n if len(b) == 1 else b, strict=True)
 
 
 def _fold(operation: str, a: Any, b: Any) -> Element:

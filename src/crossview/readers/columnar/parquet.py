@@ -60,10 +60,6 @@ def _is_period(field: pa.Field) -> bool:
     return b"pandas.period" in kinds or "pandas.period" in kinds
 
 
-def _plain(schema: pa.Schema) -> pa.Schema:
-    return pyarrow().schema([field.with_type(plain_type(field.type)) for field in schema])
-
-
 class ParquetSource:
     """Parquet files; text columns come as dictionaries, as they are stored."""
 
@@ -76,7 +72,9 @@ class ParquetSource:
         self.blocks: list[tuple[str, int, int]] = []
         for file in files:
             with one_line(file), self._file(file) as parquet:
-                schema = _plain(_without_index(parquet.schema_arrow))
+                schema = _without_index(parquet.schema_arrow)
+                fields = [field.with_type(plain_type(field.type)) for field in schema]
+                schema = pyarrow().schema(fields)
                 self.n_rows += parquet.metadata.num_rows
                 self.blocks += [
                     (file, group, parquet.metadata.row_group(group).num_rows)

@@ -226,16 +226,12 @@ def _finding_of_shares(shown: ViewContributionDisplay) -> str:
     if apart:
         return f"{shown.views[first]} has the largest share of the score, {words[first]}"
     if values.max() - values.min() < 2 * LEAST_DIFFERENCE:
-        return f"The shares of the score are about equal: {' to '.join(_ends(values))}"
+        ends = dict.fromkeys(f"{value:.0%}" for value in (values.min(), values.max()))
+        return f"The shares of the score are about equal: {' to '.join(ends)}"
     return (
         f"No view has clearly the largest share of the score: {shown.views[first]} {words[first]}, "
         f"{shown.views[second]} {words[second]}"
     )
-
-
-def _ends(values: np.ndarray) -> list[str]:
-    """The smallest and the largest share, once if they are printed alike."""
-    return list(dict.fromkeys(f"{value:.0%}" for value in (values.min(), values.max())))
 
 
 def shares_of_scores(result: Any) -> dict[str, Estimate] | None:

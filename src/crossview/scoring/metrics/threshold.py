@@ -214,7 +214,8 @@ class RunningThreshold(Resumable):
         Scores and probabilities of class 1 are those before the row was learned.
         """
         predicted = np.empty(len(codes), dtype=np.intp)
-        cells = 2 * _bins(probabilities) + codes
+        bins = ((_squashed_log_odds(probabilities) + 1.0) * (BINS / 2)).astype(np.intp)
+        cells = 2 * np.minimum(bins, BINS - 1) + codes
         done = 0
         while done < len(codes):
             part = slice(done, done + self._next_position - self.n_rows)
@@ -347,8 +348,3 @@ def _squashed_log_odds(probabilities: np.ndarray) -> np.ndarray:
     p = np.clip(probabilities, 1e-300, 1.0 - 2.0**-53)
     log_odds = np.log(p) - np.log1p(-p)
     return np.asarray(log_odds / (1.0 + np.abs(log_odds)))
-
-
-def _bins(probabilities: np.ndarray) -> np.ndarray:
-    squashed = _squashed_log_odds(probabilities)
-    return np.minimum(((squashed + 1.0) * (BINS / 2)).astype(np.intp), BINS - 1)

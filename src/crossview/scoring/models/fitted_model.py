@@ -286,8 +286,7 @@ class ClassLabels:
 
     def read(self, labels: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of the rows that have a label, and these labels."""
-        values, index = _distinct(labels)
-        there = has_label(np.array([*values, None], dtype=object))
+        values, index, there = _distinct(labels)
         codes = np.array([*map(self._code, values), -1])
         unknown = (codes < 0) & there
         if unknown[index].any():
@@ -300,12 +299,11 @@ class ClassLabels:
 
         A label is a number where the classes are numbers and it spells one.
         """
-        values, index = _distinct(labels)
-        there = has_label(np.array([*values, None], dtype=object))
+        values, index, there = _distinct(labels)
         rows = np.bincount(index, minlength=len(values) + 1)
         found: dict[Any, int] = {}
-        for value, n in zip(values, rows[:-1].tolist(), strict=True):
-            if has_label([value])[0] and self._code(value) < 0:
+        for value, n, known in zip(values, rows[:-1].tolist(), there[:-1], strict=True):
+            if known and self._code(value) < 0:
                 label = _spelled_like(value, self._classes[0])
                 found[label] = found.get(label, 0) + n
         return found, int(rows[there].sum())
@@ -343,8 +341,7 @@ class NumberLabels:
 
     def read(self, labels: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return which rows have a number, and these numbers."""
-        values, index = _distinct(labels)
-        there = has_label(np.array([*values, None], dtype=object))
+        values, index, there = _distinct(labels)
         numbers = np.array([*map(number_or_nan, values), np.nan])
         known = np.flatnonzero(there[index])
         y = numbers[index[known]]
@@ -365,14 +362,18 @@ def _spelled_like(label: Any, other: Any) -> Any:
     return label
 
 
-def _distinct(labels: Any) -> tuple[list[Any], np.ndarray]:
-    """The different labels, and for each row which of them it has; one past them: none."""
+def _distinct(labels: Any) -> tuple[list[Any], np.ndarray, np.ndarray]:
+    """The different labels, for each row which of them it has, and which of them are labels.
+
+    One past them, which is no label, stands for none.
+    """
     import pyarrow as pa
 
     if isinstance(labels, np.ndarray):
         places: dict[Any, int] = {}
         index = [places.setdefault(value, len(places)) for value in labels.tolist()]
-        return list(places), np.array(index, dtype=np.intp)
+        values, codes = list(places), np.array(index, dtype=np.intp)
+        return values, codes, has_label(np.array([*values, None], dtype=object))
     if pa.types.is_nested(labels.type) or isinstance(labels.type, pa.BaseExtensionType):
         raise InputError(f"the label holds {labels.type}; labels are text, numbers or booleans")
     if str(labels.type) == "string_view":
@@ -380,4 +381,5 @@ def _distinct(labels: Any) -> tuple[list[Any], np.ndarray]:
     if not isinstance(labels, pa.DictionaryArray):
         labels = labels.dictionary_encode()
     values = labels.dictionary.to_pylist()
-    return values, codes_of(labels.indices, len(values))
+    codes = codes_of(labels.indices, len(values))
+    return values, codes, has_label(np.array([*values, None], dtype=object))

@@ -56,7 +56,7 @@ from crossview.server_log.log import (
     Prediction,
     own_id,
 )
-from crossview.serving.beginning import FEWEST_LABELS, FirstRows
+from crossview.serving.beginning import FEWEST_LABELS
 from crossview.serving.challengers import check_name
 from crossview.serving.endpoints.document import DOCUMENT, DOCUMENT_HEADERS, DOCUMENT_PAGE
 from crossview.serving.endpoints.page import PAGE, PAGE_HEADERS
@@ -725,9 +725,7 @@ class Serving:
         asked = decoded(await read_body(request), LabelRequest)
         many = asked if isinstance(asked, list) else [asked]
         await self._find_room(len(many))
-        first = self.live.first_rows()
-        answers: list[Any] = [self._tried_label(one.label, one.id, first) for one in many]
-        good = [i for i, text in enumerate(answers) if isinstance(text, str)]
+        answers, good = self._tried_labels(many)
         labels = [(many[i].id, answers[i]) for i in good]
         await self._write_labels(Entry(labels=labels), good, answers)
         return _answer_of(answers, "labels", many=isinstance(asked, list))
@@ -737,9 +735,7 @@ class Serving:
         asked = decoded(await read_body(request), LearnRequest)
         many = asked if isinstance(asked, list) else [asked]
         await self._find_room(2 * len(many))
-        first = self.live.first_rows()
-        answers: list[Any] = [self._tried_label(one.label, one.id, first) for one in many]
-        good = [i for i, text in enumerate(answers) if isinstance(text, str)]
+        answers, good = self._tried_labels(many)
         asked_rows, ids = [many[i].row for i in good], [many[i].id for i in good]
         found, unknown = await self._predicted(asked_rows, ids, labeled=True)
         records: dict[str, Prediction] = {}  # an id that comes twice is one row
@@ -758,16 +754,17 @@ class Serving:
         _add_unknown(answers, {good[i]: names for i, names in unknown.items()})
         return _answer_of(answers, "labels", many=isinstance(asked, list))
 
-    def _tried_label(
-        self, label: Any, id_: str | None, first: FirstRows | None
-    ) -> RefusedError | str:
-        """Return a label as the log has it, or why it cannot be taken."""
-        try:
-            new_classes = self.settings.new_classes
-            found = self.live.check_label(label, new_classes=new_classes, first=first)
-        except InputError as error:
-            return refusal_of(error, **({} if id_ is None else {"id": id_}))
-        return msgspec.json.encode(found).decode()
+    def _tried_labels(self, many: Sequence[Any]) -> tuple[list[Any], list[int]]:
+        """Return labels as the log has them, or why they cannot be taken; and which can be."""
+        new_classes, first = self.settings.new_classes, self.live.first_rows()
+        answers: list[Any] = []
+        for one in many:
+            try:
+                found = self.live.check_label(one.label, new_classes=new_classes, first=first)
+                answers.append(msgspec.json.encode(found).decode())
+            except InputError as error:
+                answers.append(refusal_of(error, **({} if one.id is None else {"id": one.id})))
+        return answers, [i for i, text in enumerate(answers) if isinstance(text, str)]
 
     async def _write_labels(self, entry: Entry, good: list[int], answers: list[Any]) -> None:
         """Write labels, and put what became of each in its place of the answers."""

@@ -95,7 +95,8 @@ class DatabaseFiles(Files):
 
     def publish(self, name: str) -> None:
         with self._alone:
-            self._db.write_file(name, self.path / name)
+            with self._db.reading(), self._db.transaction(alone=False):
+                self._db.put_file(name, self.path / name)
             self._copies.add(name)
 
     def remove(self, name: str) -> None:

@@ -178,11 +178,8 @@ class Folder:
             path = self.files.path / LOG
             if not path.exists() or not path.stat().st_size:
                 return False
-        log = Log(self.where)
-        try:
+        with closing(Log(self.where)) as log:
             return not log.is_empty()
-        finally:
-            log.close()
 
     def first_model(self, log: Log) -> LiveModel:
         """Return the model before the first label of the log."""
@@ -194,11 +191,10 @@ class Folder:
             )
         if first.name == FIRST_NEW:
             live = LiveModel.of(Beginning.read(first))
-            self._connect(live, log)
-            return live
-        live = LiveModel.load(first, frozen=is_frozen(log))
-        live.first = LiveModel.load(first, frozen=True)
-        live.hashes_rows = live.first.hashes_rows = log.about().get("rows") == "slots"
+        else:
+            live = LiveModel.load(first, frozen=is_frozen(log))
+            live.first = LiveModel.load(first, frozen=True)
+            live.hashes_rows = live.first.hashes_rows = log.about().get("rows") == "slots"
         self._connect(live, log)
         return live
 
