@@ -24,6 +24,7 @@ from crossview.algorithms.stacking.blend import (
 )
 from crossview.batch import entries_of, whole_matrix
 from crossview.errors import InputError
+from crossview.estimators import parameters
 from crossview.estimators.base import (
     Schema,
     State,
@@ -39,17 +40,12 @@ from crossview.estimators.base.nested import (
     own_layout,
     own_rows,
 )
-from crossview.estimators.documentation import (
-    ParameterDoc,
-    document_parameters,
-    with_parameters,
-)
+from crossview.estimators.documentation import described, document_parameters, with_parameters
 from crossview.estimators.machines import MultiViewMachineClassifier, MultiViewMachineRegressor
 from crossview.estimators.network.learner import (
     MultiViewNetworkClassifier,
     MultiViewNetworkRegressor,
 )
-from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.targets import limits_of, row_weights, scaled_targets, several_classes
 from crossview.estimators.trees.boosted import MultiViewTreesClassifier, MultiViewTreesRegressor
 from crossview.estimators.validation import Interval, StrOptions
@@ -59,34 +55,25 @@ from crossview.portable.scoring import Blend as PortableBlend
 from crossview.saving.schema import Array
 from crossview.views import MultiView
 
-PARAMETERS: dict[str, ParameterDoc] = {
-    **VIEWS,
-    "target_scale": TARGET_SCALE,
-    "weights": (
-        "list of float or None",
-        """
+PARAMETERS = parameters.PARAMETERS | described(
+    """
+    weights : list of float or None
         The weight of each member, 0 or more.  None: those that predict rows best that were held
         out by ``cv`` folds; where a class (of numbers: y) has a single row, all the same.
-        """,
-    ),
-    "cv": (
-        "int",
-        """
+    cv : int
         Number of folds by which weights are fitted, at least 2.  More take longer, and the members
         of the folds are more like those of all rows.
-        """,
-    ),
-    "random_state": ONLINE["random_state"],
-}
+    """
+)
 
-_ATTRIBUTES: dict[str, ParameterDoc] = {
-    **ATTRIBUTES,
-    "members_": (
-        "list of (str, learner, str or None)",
-        "Name of each member, the fitted learner, and its view; None for all views.",
-    ),
-    "weights_": ("dict of str to float", "Weight of each member."),
-}
+_ATTRIBUTES = parameters.ATTRIBUTES | described(
+    """
+    members_ : list of (str, learner, str or None)
+        Name of each member, the fitted learner, and its view; None for all views.
+    weights_ : dict of str to float
+        Weight of each member.
+    """
+)
 
 
 class _Member(NamedTuple):
@@ -396,7 +383,7 @@ def _log_probabilities(z: np.ndarray) -> np.ndarray:
     return np.asarray(log_softmax(np.column_stack([np.zeros(len(z)), z]), axis=1))
 
 
-@document_parameters(PARAMETERS, {"calibration": CALIBRATION}, attributes=_ATTRIBUTES)
+@document_parameters(PARAMETERS, attributes=_ATTRIBUTES)
 @with_parameters
 class EnsembleClassifier(Ensemble, ViewClassifier):
     """Several learners, blended by weights: what predicts best where one choice is not clear.

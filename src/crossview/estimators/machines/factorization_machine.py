@@ -13,12 +13,12 @@ from crossview.algorithms.machines.state import (
 )
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters, with_parameters
-from crossview.estimators.machines import machine_parameters
 from crossview.estimators.machines.learner import (
     MachineClassifier,
     MachineLearner,
     MachineRegressor,
 )
+from crossview.estimators.machines.machine_parameters import ATTRIBUTES, CLASSIFIER, REGRESSOR
 from crossview.estimators.validation import Interval, StrOptions
 
 # a product of so many columns is rarely of any size
@@ -54,11 +54,7 @@ class _FactorizationMachine(MachineLearner):
             )
 
 
-@document_parameters(
-    machine_parameters.CLASSIFIER,
-    machine_parameters.PAIRS,
-    attributes=machine_parameters.ATTRIBUTES,
-)
+@document_parameters(CLASSIFIER, attributes=ATTRIBUTES)
 @with_parameters
 class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     """Factorization machine for classification: factorized interactions of pairs of columns.
@@ -110,9 +106,7 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     """
 
 
-@document_parameters(
-    machine_parameters.REGRESSOR, machine_parameters.PAIRS, attributes=machine_parameters.ATTRIBUTES
-)
+@document_parameters(REGRESSOR, attributes=ATTRIBUTES)
 @with_parameters
 class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
     """Factorization machine for regression: factorized interactions of pairs of columns.
