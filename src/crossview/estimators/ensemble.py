@@ -32,7 +32,7 @@ from crossview.estimators.base import (
     ViewClassifier,
     ViewRegressor,
 )
-from crossview.estimators.base.held_out import Part, Split, fit_parts, folds_to_fit, groups_of
+from crossview.estimators.base.held_out import Part, fit_parts, folds_to_fit, groups_of
 from crossview.estimators.base.nested import (
     NestedLearners,
     named_entries,
@@ -129,10 +129,6 @@ class Ensemble(NestedLearners):
         """Return what a member says of rows with these scores, (n_samples, n_blended)."""
         raise NotImplementedError
 
-    def _folds(self, y: np.ndarray, groups: np.ndarray | None) -> list[Split]:
-        """Return the folds by which weights are fitted; none of too few rows."""
-        raise NotImplementedError
-
     def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
         """Return the best blend of n members for rows that were held out."""
         raise NotImplementedError
@@ -226,10 +222,12 @@ class Ensemble(NestedLearners):
 
         The rows that are held out calibrate the members, too, which else would hold out others.
         """
-        folds = self._folds(y, groups_of(X, slice(None)))
-        if not folds:
+        codes = np.searchsorted(self.classes_, y) if hasattr(self, "classes_") else None
+        k = min(int(self.cv), len(y) if codes is None else int(np.bincount(codes).min()))
+        if k < 2:
             n = len(entries)
             return entries, np.full(n, 1.0 / n)
+        folds = folds_to_fit(k, len(y), codes, groups_of(X, slice(None)), 0)
         predicted = np.empty((len(entries), len(y), self._n_blended()))
         for k, one in enumerate(entries):
             if getattr(one.learner, "calibration", "none") != "none":
@@ -466,11 +464,6 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
         z = self._blend(rows)
         return z if z.shape[1] == 1 else _log_probabilities(z)
 
-    def _folds(self, y: np.ndarray, groups: np.ndarray | None) -> list[Split]:
-        codes = np.searchsorted(self.classes_, y)
-        k = min(int(self.cv), int(np.bincount(codes).min()))
-        return folds_to_fit(k, len(y), codes, groups, 0) if k > 1 else []
-
     def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
         return blend_classes(predicted, np.searchsorted(self.classes_, y), n)
 
@@ -551,10 +544,6 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         return self._blend(rows)
-
-    def _folds(self, y: np.ndarray, groups: np.ndarray | None) -> list[Split]:
-        k = min(int(self.cv), len(y))
-        return folds_to_fit(k, len(y), None, groups, 0) if k > 1 else []
 
     def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
         return blend_numbers(predicted, y, n, self.loss)

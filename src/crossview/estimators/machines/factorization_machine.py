@@ -14,11 +14,13 @@ from crossview.algorithms.machines.state import (
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.machines.learner import (
+    ATTRIBUTES,
+    CLASSIFIER,
+    REGRESSOR,
     MachineClassifier,
     MachineLearner,
     MachineRegressor,
 )
-from crossview.estimators.machines.machine_parameters import ATTRIBUTES, CLASSIFIER, REGRESSOR
 from crossview.estimators.validation import Interval, StrOptions
 
 # a product of so many columns is rarely of any size

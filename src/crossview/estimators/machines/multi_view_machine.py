@@ -9,11 +9,13 @@ from typing import ClassVar
 from crossview.algorithms.machines.state import MULTI_VIEW, TENSOR
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.machines.learner import (
+    ATTRIBUTES,
+    CLASSIFIER,
+    REGRESSOR,
     MachineClassifier,
     MachineLearner,
     MachineRegressor,
 )
-from crossview.estimators.machines.machine_parameters import ATTRIBUTES, CLASSIFIER, REGRESSOR
 from crossview.estimators.validation import Interval, StrOptions
 
 

@@ -7,8 +7,11 @@ from typing import ClassVar
 from crossview.algorithms.machines.state import TENSOR
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters, with_parameters
-from crossview.estimators.machines.learner import MachineClassifier
-from crossview.estimators.machines.machine_parameters import ATTRIBUTES, CLASSIFIER
+from crossview.estimators.machines.learner import (
+    ATTRIBUTES,
+    CLASSIFIER,
+    MachineClassifier,
+)
 from crossview.estimators.validation import StrOptions
 
 

@@ -249,8 +249,6 @@ class NetworkModel(ImportancesModel):
             b3=units.b3,
         )
 
-    # --- what was learned ----------------------------------------------------------
-
 
 @document_parameters(PARAMETERS, attributes=parameters.ATTRIBUTES)
 @with_parameters

@@ -15,9 +15,8 @@ from crossview.errors import InputError
 from crossview.estimators.base import LearnedState, OnlineClassifier, State
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.second_order import AROWClassifier
-from crossview.estimators.stacking.base import Stacking
+from crossview.estimators.stacking.base import ATTRIBUTES, STACK, Stacking
 from crossview.estimators.stacking.defaults import default_classifiers
-from crossview.estimators.stacking.stack_parameters import ATTRIBUTES, STACK
 from crossview.estimators.stacking.state import MemoryState
 from crossview.labels import Threshold, mean_threshold, read_threshold
 

@@ -13,9 +13,8 @@ from crossview.errors import InputError
 from crossview.estimators.base import OnlineRegressor
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.machines import MultiViewMachineRegressor
-from crossview.estimators.stacking.base import Stacking
+from crossview.estimators.stacking.base import ATTRIBUTES, STACK, Stacking
 from crossview.estimators.stacking.defaults import default_regressors
-from crossview.estimators.stacking.stack_parameters import ATTRIBUTES, STACK
 from crossview.views import ViewLayout
 
 
