@@ -199,7 +199,7 @@ class MemoryState(StatePart):
             "gate": {"holds": self._is_gate},
             "losses": {"low": 0.0},
             "past_rates": {"low": 0.0, "high": 1.0},
-            "past_labels": {"holds": self._are_labels},
+            "past_labels": {"holds": lambda past: bool(np.all(self._is_label(past[:, 1])))},
             "owed": {"low": 0.0, "high": 1.0},
             "n_inputs": {"low": stream_memory.UNKNOWN, "high": stream_memory.MAX_INPUTS},
             "t": {"low": 0, "high": MAX_COUNT},
@@ -218,10 +218,6 @@ class MemoryState(StatePart):
         """Return whether the last label of a memory is a class, and its counts are positive."""
         is_label = self._is_label(gate[label_memory.LAST])
         return bool(is_label and gate[label_memory.UNIT] >= 1.0 and gate[label_memory.N] >= 0.0)
-
-    def _are_labels(self, past: np.ndarray) -> bool:
-        """Return whether the last labels of the past are classes."""
-        return bool(np.all(self._is_label(past[:, 1])))
 
     def _is_label(self, label: Any) -> Any:
         n_classes = len(self.state[PREFIX + "chain"]) - 1
