@@ -13,7 +13,6 @@ from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.stacking.blend import (
     Blend,
@@ -371,9 +370,8 @@ class Ensemble(NestedLearners):
     @property
     def weights_(self) -> dict[str, float]:
         """Weight of each member."""
-        check_is_fitted(self, "_state")
-        names = [one.name for one in self._members]
-        return dict(zip(names, self._state["weights"].tolist(), strict=True))
+        weights = self._learned["weights"].tolist()
+        return dict(zip([one.name for one in self._members], weights, strict=True))
 
 
 def _log_probabilities(z: np.ndarray) -> np.ndarray:

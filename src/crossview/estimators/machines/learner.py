@@ -510,7 +510,6 @@ class MachineLearner(ViewLearner):
         A view has one part per group that contains it; the columns are in the order of
         `view_columns`.  In a factorization machine the linear weight comes before the factors.
         """
-        check_is_fitted(self, "_state")
         return {
             name: np.hstack([self._part_factors(p) for p in parts])
             for name, parts in self._parts_of_views().items()
@@ -520,7 +519,6 @@ class MachineLearner(ViewLearner):
     @property
     def bias_rows_(self) -> dict[str, np.ndarray]:
         """Weights of each view's constant feature, (n_parts * n_classes * n_factors,)."""
-        check_is_fitted(self, "_state")
         return {
             name: self._state["B"][parts, 0].reshape(-1).astype(np.float64)
             for name, parts in self._parts_of_views().items()
@@ -536,7 +534,6 @@ class MachineLearner(ViewLearner):
             The number of columns that were nonzero in at least one row, and the Euclidean norm of
             their factors.
         """
-        check_is_fitted(self, "_state")
         norms = {}
         for name, parts in self._parts_of_views().items():
             seen = [self._seen(p) for p in parts]
@@ -626,7 +623,7 @@ class MachineLearner(ViewLearner):
         return np.asarray(A, dtype=np.float64)
 
     def _parts_of_views(self) -> dict[str, list[int]]:
-        views = self._state["views"].tolist()
+        views = self._learned["views"].tolist()
         return {
             name: [p for p, view in enumerate(views) if view == v]
             for v, name in enumerate(self.layout_.names)
