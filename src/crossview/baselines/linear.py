@@ -36,8 +36,8 @@ from crossview.errors import InputError
 from crossview.estimators.base import ColumnWeights, Schema, State, StatePart, Takes
 from crossview.estimators.base.held_out import folds_to_fit
 from crossview.estimators.base.stand_ins import stand_ins_of
-from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
-from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
+from crossview.estimators.documentation import document_parameters, with_parameters
+from crossview.estimators.parameters import ATTRIBUTES, PARAMETERS
 from crossview.estimators.validation import Interval
 from crossview.jobs.threads import threadpool_limits
 from crossview.kernels.rows import Rows, score_views
@@ -53,12 +53,6 @@ FOLDS = 3
 # iterations of the models of its views for more than ten classes: with the usual number 100 classes
 # would take twice as long, and the scores are the same
 ITERATIONS_OF_MANY_CLASSES = 100
-
-PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
-    "target_scale": TARGET_SCALE,
-    "class_weight": ONLINE["class_weight"],
-    "calibration": CALIBRATION,
-}
 
 
 class LinearState(StatePart):

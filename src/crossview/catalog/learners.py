@@ -96,6 +96,9 @@ _ENSEMBLE = "crossview.estimators.ensemble"
 _BASELINES = "crossview.baselines.linear"
 
 _VIEW = "one view alone"
+# how classes are called, and parameters that only learners of classes have
+_KIND = {"classification": "Classifier", "regression": "Regressor"}
+_OF_TASK = {"classification": ("calibration", "class_weight"), "regression": ()}
 
 
 def _passive_aggressive() -> Iterator[Learner]:
@@ -128,50 +131,31 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
     form = {"covariance": "diagonal"} if diagonal else {}
     coupled = {"coupling": "squared", "geometry": "mahalanobis", "variant": "PA-II"}
     few: dict[str, tuple] = {"C": FEW_C, "initial_variance": VARIANCE}
-    for name, title, learner, fixed, grid, settable in (
+    sure: dict[str, tuple] = {"confidence": CONFIDENCE}
+    soft: dict[str, tuple] = {"C": SMALL_C, "confidence": HIGH_CONFIDENCE}
+    agreeing = few | {"disagreement": FEW_DISAGREEMENT}
+    pam, arow, cw = ("C", "forgetting", "variant"), ("r", "forgetting"), ("confidence", "form")
+    scw = ("C", "confidence", "forgetting", "variant")
+    for name, title, learner, grid, settable in (
+        ("pam", "passive-aggressive Mahalanobis", "PAM", few, pam),
+        ("arow", "adaptive regularization of weights", "AROW", {"r": R}, arow),
+        ("cw", "confidence-weighted", "ConfidenceWeighted", sure, cw),
+        ("scw", "soft confidence-weighted", "SoftConfidenceWeighted", soft, scw),
         (
-            "pam",
-            "passive-aggressive Mahalanobis",
-            "PAMClassifier",
-            {},
-            few,
-            ("C", "forgetting", "variant"),
-        ),
-        (
-            "arow",
-            "adaptive regularization of weights",
-            "AROWClassifier",
-            {},
-            {"r": R},
-            ("r", "forgetting"),
-        ),
-        (
-            *("cw", "confidence-weighted", "ConfidenceWeightedClassifier", {}),
-            *({"confidence": CONFIDENCE}, ("confidence", "form")),
-        ),
-        (
-            *("scw", "soft confidence-weighted", "SoftConfidenceWeightedClassifier", {}),
-            *(
-                {"C": SMALL_C, "confidence": HIGH_CONFIDENCE},
-                ("C", "confidence", "forgetting", "variant"),
-            ),
-        ),
-        (
-            *(
-                "pam:squared",
-                "passive-aggressive Mahalanobis, coupled",
-                "MultiViewPAClassifier",
-                coupled,
-            ),
-            *(few | {"disagreement": FEW_DISAGREEMENT}, COUPLED),
+            "pam:squared",
+            "passive-aggressive Mahalanobis, coupled",
+            "MultiViewPA",
+            agreeing,
+            COUPLED,
         ),
     ):
+        fixed = coupled if ":" in name else {}
         other = f"{name}-diagonal" if ":" in name else f"{name}:diagonal"
         weights = [one for one in WEIGHTS if (name, one) != ("cw", "class_weight")]
         yield Learner(
             other if diagonal else name,
             f"{title}, diagonal" if diagonal else title,
-            f"{_COUPLED if fixed else _SECOND_ORDER}:{learner}",
+            f"{_COUPLED if fixed else _SECOND_ORDER}:{learner}Classifier",
             "with a diagonal covariance" if diagonal else "with a covariance",
             fixed={**form, **fixed},
             grid=grid,
@@ -188,18 +172,16 @@ def _second_order(diagonal: bool) -> Iterator[Learner]:
 
 def _newton(task: str) -> Learner:
     """Second-order steps that forget, for streams that change."""
-    kind = "Regressor" if task == "regression" else "Classifier"
-    only_classes = () if task == "regression" else ("calibration", "class_weight")
     return Learner(
         "newton",
         "online Newton steps, forgetting",
-        f"{_NEWTON}:OnlineNewton{kind}",
+        f"{_NEWTON}:OnlineNewton{_KIND[task]}",
         "second-order steps with a forgetting factor, for streams that change",
         task,
         grid={"forgetting": FORGETTING},
         settable=(
             *("columns", "fit_intercept", "fourier_features", "full_columns", "initial_variance"),
-            *only_classes,
+            *_OF_TASK[task],
         ),
         refined=BINNED,
         effort=3,
@@ -243,17 +225,15 @@ def _svmperf() -> Iterator[Learner]:
 
 def _machines(task: str) -> Iterator[Learner]:
     """Factorized interactions of the columns, of the views, and of all views."""
-    kind = "Regressor" if task == "regression" else "Classifier"
-    weighted = () if task == "regression" else ("calibration", "class_weight")
     machine = Learner(
         "fm:cross-view",
         "factorization machine (cross-view)",
-        f"{_MACHINES}.factorization_machine:FactorizationMachine{kind}",
+        f"{_MACHINES}.factorization_machine:FactorizationMachine{_KIND[task]}",
         "factorization machine, of all pairs of columns or across views",
         task,
         fixed={"cross_view_only": True},
         grid={"alpha": ALPHA, "learning_rate": RATE},
-        settable=(*INTERACTIONS, "order", *weighted),
+        settable=(*INTERACTIONS, "order", *_OF_TASK[task]),
         refined=BINNED,
         effort=5,
         stops_early=True,
@@ -267,10 +247,10 @@ def _machines(task: str) -> Iterator[Learner]:
         machine,
         name="mvm",
         title="multi-view machine",
-        path=f"{_MACHINES}.multi_view_machine:MultiViewMachine{kind}",
+        path=f"{_MACHINES}.multi_view_machine:MultiViewMachine{_KIND[task]}",
         about="multi-view machine",
         fixed={},
-        settable=(*INTERACTIONS, *FORMS, "groups", *weighted),
+        settable=(*INTERACTIONS, *FORMS, "groups", *_OF_TASK[task]),
     )
     if task == "classification":
         yield replace(
@@ -281,7 +261,7 @@ def _machines(task: str) -> Iterator[Learner]:
             about="support tensor machine",
             fixed={"optimizer": "adagrad"},
             grid={"alpha": ALPHA, "learning_rate": HIGH_RATE},
-            settable=(*MACHINE, *weighted),
+            settable=(*MACHINE, *_OF_TASK[task]),
             compared="never",
         )
 
@@ -303,16 +283,15 @@ def _linear(task: str) -> Learner:
 
 def _trees(task: str) -> Iterator[Learner]:
     """Boosted trees on the columns of all views, one sum of them per view, randomized ones."""
-    kind = "Regressor" if task == "regression" else "Classifier"
     trees = Learner(
         "trees",
         "boosted trees",
-        f"{_TREES}.boosted:MultiViewTrees{kind}",
+        f"{_TREES}.boosted:MultiViewTrees{_KIND[task]}",
         "boosted trees, on all columns or with a score per view",
         task,
         fixed={"additive": False},
         refined={"max_leaf_nodes": ((5,), (31, 63)), "max_features": (1.0,)},
-        settable=(*TREES, *(() if task == "regression" else ("calibration", "class_weight"))),
+        settable=(*TREES, *_OF_TASK[task]),
         streams=False,
         effort=5,
         explained_by="importances",
@@ -333,27 +312,26 @@ def _trees(task: str) -> Iterator[Learner]:
         trees,
         name="extra-trees",
         title="extremely randomized trees",
-        path=f"{_TREES}.randomized:MultiViewExtraTrees{kind}",
+        path=f"{_TREES}.randomized:MultiViewExtraTrees{_KIND[task]}",
         about="extremely randomized trees",
         fixed={},
         made_of="forest",
         lighter={},
         refined={"max_features": (0.3,)},
-        settable=(*EXTRA_TREES, *(() if task == "regression" else ("calibration", "class_weight"))),
+        settable=(*EXTRA_TREES, *_OF_TASK[task]),
         measured_against=None,
     )
 
 
 def _network(task: str) -> Learner:
     """Several small neural networks on the columns of all views."""
-    kind = "Regressor" if task == "regression" else "Classifier"
     return Learner(
         "network",
         "neural networks",
-        f"{_NETWORK}.learner:MultiViewNetwork{kind}",
+        f"{_NETWORK}.learner:MultiViewNetwork{_KIND[task]}",
         "small neural networks, on all columns",
         task,
-        settable=(*NETWORK, *(() if task == "regression" else ("calibration", "class_weight"))),
+        settable=(*NETWORK, *_OF_TASK[task]),
         streams=False,
         effort=7,
         explained_by="importances",
@@ -364,11 +342,10 @@ def _network(task: str) -> Learner:
 
 def _stacking(task: str) -> Learner:
     """All of the others that stream, weighted as they learn."""
-    kind = "Regressor" if task == "regression" else "Classifier"
     return Learner(
         "stacking",
         "several models, weighted as they learn",
-        f"{_STACKING}.{kind.lower()}:OnlineStacking{kind}",
+        f"{_STACKING}.{_KIND[task].lower()}:OnlineStacking{_KIND[task]}",
         "the default: several of the others in one pass, weighted by how well they predict",
         task,
         settable=(
@@ -388,7 +365,7 @@ def _ensemble(task: str) -> Learner:
     return Learner(
         ENSEMBLE,
         "several models, blended",
-        f"{_ENSEMBLE}:Ensemble{'Regressor' if task == 'regression' else 'Classifier'}",
+        f"{_ENSEMBLE}:Ensemble{_KIND[task]}",
         "several of the others, each on all rows, blended by how they predict held-out rows",
         task,
         settable=("cv", *(("loss",) if task == "regression" else ()), "members", "weights"),
@@ -422,7 +399,7 @@ def _scikit_learn(task: str) -> Iterator[Learner]:
         everything,
         name="late-fusion",
         title="late fusion",
-        path=f"{_BASELINES}:LateFusion{'Regressor' if regression else 'Classifier'}",
+        path=f"{_BASELINES}:LateFusion{_KIND[task]}",
         grid=grid if regression else {"C": FEW_INVERSE_PENALTY},
         effort=6,
         min_views=2,
@@ -458,10 +435,10 @@ def _kernels(task: str) -> Iterator[Learner]:
     yield Learner(
         "kernel-ridge",
         "kernel ridge regression" if regression else "least-squares kernel SVM",
-        f"{_KERNEL}.ridge:MultiViewKernelRidge{'Regressor' if regression else 'Classifier'}",
+        f"{_KERNEL}.ridge:MultiViewKernelRidge{_KIND[task]}",
         "smooth functions of few columns, with one kernel on all views",
         task,
-        settable=("n_landmarks", *(() if regression else ("calibration", "class_weight"))),
+        settable=("n_landmarks", *_OF_TASK[task]),
         streams=False,
         explained_by="importances",
         made_of="landmarks",
@@ -473,7 +450,7 @@ def _kernels(task: str) -> Iterator[Learner]:
         supervised,
         name="keco",
         title="KeCo",
-        path=f"{_KERNEL}.keco:KeCo{'Regressor' if regression else 'Classifier'}",
+        path=f"{_KERNEL}.keco:KeCo{_KIND[task]}",
         fixed={},
         compared="unlabeled",
         learns_unlabeled=True,

@@ -346,6 +346,12 @@ class ViewEncoder(ViewTransformer):
         self.layout_ = shared if self._personal is None else self._personal.layout
         self._single: SingleRows | None = None
 
+    @property
+    def _fitted(self) -> RowEncoder:
+        """The encoder of rows; an error before there is one."""
+        check_is_fitted(self, "layout_")
+        return self._rows
+
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {**state, "_single": None} if "_single" in state else state  # it follows
@@ -557,8 +563,7 @@ class ViewEncoder(ViewTransformer):
         hashes : ndarray of shape (n_samples,)
             Unsigned integers of 64 bits; equal rows of any table have the same.
         """
-        check_is_fitted(self, "layout_")
-        return self._rows.hash_rows(self._table(X))
+        return self._fitted.hash_rows(self._table(X))
 
     def watched_columns(self) -> list[Watched]:
         """Return the columns that `count_columns` counts.
@@ -568,8 +573,7 @@ class ViewEncoder(ViewTransformer):
         columns : list
             Each with its name, its view, and what is rare of it.
         """
-        check_is_fitted(self, "layout_")
-        return self._rows.plan.watched()
+        return self._fitted.plan.watched()
 
     def count_columns(self, X: Any, rows: np.ndarray | None = None) -> np.ndarray:
         """Return in how many rows each column is missing, and has a value that is rare.
@@ -589,8 +593,7 @@ class ViewEncoder(ViewTransformer):
         counts : ndarray of shape (n_watched_columns, 2)
             Numbers of rows.
         """
-        check_is_fitted(self, "layout_")
-        return self._rows.count_columns(X, rows)
+        return self._fitted.count_columns(X, rows)
 
     def shares_of_rare(self, counts: np.ndarray, n_rows: int, n_learned: int) -> list[float | None]:
         """Return about which share of the values of new rows is rare in each column, at most.
@@ -815,8 +818,7 @@ class ViewEncoder(ViewTransformer):
         kinds : dict of str to str
             By name, as in `column_kinds`.
         """
-        check_is_fitted(self, "layout_")
-        return {column.name: column.kind for column in self._rows.plan.columns}
+        return {column.name: column.kind for column in self._fitted.plan.columns}
 
     def read_as(self) -> tuple[list[str], list[str]]:
         """Return the columns that were text in the fitted tables, and those that were numbers.
@@ -826,8 +828,7 @@ class ViewEncoder(ViewTransformer):
         words, numbers : list of str
             Names of columns.  Categories that were declared may have been numbers.
         """
-        check_is_fitted(self, "layout_")
-        columns = self._rows.plan.columns
+        columns = self._fitted.plan.columns
         words = dict.fromkeys(
             c.name
             for c in columns
@@ -921,20 +922,17 @@ class ViewEncoder(ViewTransformer):
     @property
     def n_bins_(self) -> int:
         """Number of bins of each number; 0 for none."""
-        check_is_fitted(self, "layout_")
-        return self._rows.plan.n_bins
+        return self._fitted.plan.n_bins
 
     @property
     def count_(self) -> np.ndarray:
         """Number of values seen in each numeric column, without missing ones."""
-        check_is_fitted(self, "layout_")
-        return self._rows.moments.count
+        return self._fitted.moments.count
 
     @property
     def mean_(self) -> np.ndarray:
         """Mean of each numeric column over the rows seen so far."""
-        check_is_fitted(self, "layout_")
-        return self._rows.moments.mean
+        return self._fitted.moments.mean
 
     @property
     def mean_norm_(self) -> np.ndarray:
@@ -1063,8 +1061,7 @@ class ViewEncoder(ViewTransformer):
         names : list of str
             Of the first columns, and of the indicators.
         """
-        check_is_fitted(self, "layout_")
-        return self._rows.plan.whole_columns(view)
+        return self._fitted.plan.whole_columns(view)
 
     def slots_of_views(self) -> dict[str, tuple[slice, int]]:
         """Return the hashed columns of each view, and the most ``hash_bits`` that it may have.
@@ -1160,8 +1157,7 @@ class ViewEncoder(ViewTransformer):
             Names of columns, view by view, and what the view has of a text; without ``personal``,
             which ``per`` makes.
         """
-        check_is_fitted(self, "layout_")
-        views: dict[str, list[str]] = {view: [] for view in self._rows.plan.layout.names}
+        views: dict[str, list[str]] = {view: [] for view in self._fitted.plan.layout.names}
         for column in self._rows.plan.columns:
             if column.kind != USER:
                 views[column.view].append(specification(column))

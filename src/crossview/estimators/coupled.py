@@ -18,13 +18,7 @@ from crossview.estimators.base.state import State, StatePart
 from crossview.estimators.base.weights import ViewWeights
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.linear import SLACKS
-from crossview.estimators.parameters import (
-    COVARIANCE,
-    COVARIANCE_ATTRIBUTES,
-    FORGETTING,
-    LINEAR,
-    VIEWS,
-)
+from crossview.estimators.parameters import ATTRIBUTES, PARAMETERS
 from crossview.estimators.second_order import CovarianceClassifier
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.views import ViewLayout
@@ -38,7 +32,7 @@ COUPLINGS = {
 PUBLISHED = "update='published' is the paper's Algorithm 1"
 
 
-@document_parameters(VIEWS, LINEAR, COVARIANCE, FORGETTING, attributes=COVARIANCE_ATTRIBUTES)
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
 @with_parameters
 class MultiViewPAClassifier(CovarianceClassifier):
     """Passive-aggressive learning on several views, with a disagreement penalty.

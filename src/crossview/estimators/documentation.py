@@ -12,7 +12,7 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from textwrap import indent
+from textwrap import dedent, indent
 from typing import Any, TypeVar, dataclass_transform
 
 Documented = TypeVar("Documented", bound=Callable)
@@ -54,6 +54,23 @@ def with_parameters(cls: Class) -> Class:
     given.sort(key=lambda one: (one.kind, own.index(one.name)))
     init.__signature__ = signature.replace(parameters=[this, *given])
     return cls
+
+
+def described(text: str) -> dict[str, ParameterDoc]:
+    r"""Return a table of entries that are written as in a docstring.
+
+    Examples
+    --------
+    >>> from crossview.estimators.documentation import described
+    >>> described("C : float\n    Aggressiveness.")
+    {'C': ('float', 'Aggressiveness.')}
+    """
+    found = {}
+    for entry in _ENTRY.findall(dedent(text)):
+        head, _, description = entry.partition("\n")
+        name, _, kind = head.partition(" : ")
+        found[name] = kind, dedent(description).rstrip()
+    return found
 
 
 def document_parameters(

@@ -13,7 +13,6 @@ from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from crossview.algorithms.stacking.blend import (
     Blend,
@@ -24,6 +23,7 @@ from crossview.algorithms.stacking.blend import (
 )
 from crossview.batch import entries_of, whole_matrix
 from crossview.errors import InputError
+from crossview.estimators import parameters
 from crossview.estimators.base import (
     Schema,
     State,
@@ -31,7 +31,7 @@ from crossview.estimators.base import (
     ViewClassifier,
     ViewRegressor,
 )
-from crossview.estimators.base.held_out import Part, Split, fit_parts, folds_to_fit, groups_of
+from crossview.estimators.base.held_out import Part, fit_parts, folds_to_fit, groups_of
 from crossview.estimators.base.nested import (
     NestedLearners,
     named_entries,
@@ -39,17 +39,12 @@ from crossview.estimators.base.nested import (
     own_layout,
     own_rows,
 )
-from crossview.estimators.documentation import (
-    ParameterDoc,
-    document_parameters,
-    with_parameters,
-)
+from crossview.estimators.documentation import described, document_parameters, with_parameters
 from crossview.estimators.machines import MultiViewMachineClassifier, MultiViewMachineRegressor
 from crossview.estimators.network.learner import (
     MultiViewNetworkClassifier,
     MultiViewNetworkRegressor,
 )
-from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
 from crossview.estimators.targets import limits_of, row_weights, scaled_targets, several_classes
 from crossview.estimators.trees.boosted import MultiViewTreesClassifier, MultiViewTreesRegressor
 from crossview.estimators.validation import Interval, StrOptions
@@ -59,34 +54,25 @@ from crossview.portable.scoring import Blend as PortableBlend
 from crossview.saving.schema import Array
 from crossview.views import MultiView
 
-PARAMETERS: dict[str, ParameterDoc] = {
-    **VIEWS,
-    "target_scale": TARGET_SCALE,
-    "weights": (
-        "list of float or None",
-        """
+PARAMETERS = parameters.PARAMETERS | described(
+    """
+    weights : list of float or None
         The weight of each member, 0 or more.  None: those that predict rows best that were held
         out by ``cv`` folds; where a class (of numbers: y) has a single row, all the same.
-        """,
-    ),
-    "cv": (
-        "int",
-        """
+    cv : int
         Number of folds by which weights are fitted, at least 2.  More take longer, and the members
         of the folds are more like those of all rows.
-        """,
-    ),
-    "random_state": ONLINE["random_state"],
-}
+    """
+)
 
-_ATTRIBUTES: dict[str, ParameterDoc] = {
-    **ATTRIBUTES,
-    "members_": (
-        "list of (str, learner, str or None)",
-        "Name of each member, the fitted learner, and its view; None for all views.",
-    ),
-    "weights_": ("dict of str to float", "Weight of each member."),
-}
+_ATTRIBUTES = parameters.ATTRIBUTES | described(
+    """
+    members_ : list of (str, learner, str or None)
+        Name of each member, the fitted learner, and its view; None for all views.
+    weights_ : dict of str to float
+        Weight of each member.
+    """
+)
 
 
 class _Member(NamedTuple):
@@ -140,10 +126,6 @@ class Ensemble(NestedLearners):
 
     def _of_scores(self, learner: Any, scores: np.ndarray) -> np.ndarray:
         """Return what a member says of rows with these scores, (n_samples, n_blended)."""
-        raise NotImplementedError
-
-    def _folds(self, y: np.ndarray, groups: np.ndarray | None) -> list[Split]:
-        """Return the folds by which weights are fitted; none of too few rows."""
         raise NotImplementedError
 
     def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
@@ -239,10 +221,12 @@ class Ensemble(NestedLearners):
 
         The rows that are held out calibrate the members, too, which else would hold out others.
         """
-        folds = self._folds(y, groups_of(X, slice(None)))
-        if not folds:
+        codes = np.searchsorted(self.classes_, y) if hasattr(self, "classes_") else None
+        k = min(int(self.cv), len(y) if codes is None else int(np.bincount(codes).min()))
+        if k < 2:
             n = len(entries)
             return entries, np.full(n, 1.0 / n)
+        folds = folds_to_fit(k, len(y), codes, groups_of(X, slice(None)), 0)
         predicted = np.empty((len(entries), len(y), self._n_blended()))
         for k, one in enumerate(entries):
             if getattr(one.learner, "calibration", "none") != "none":
@@ -386,9 +370,8 @@ class Ensemble(NestedLearners):
     @property
     def weights_(self) -> dict[str, float]:
         """Weight of each member."""
-        check_is_fitted(self, "_state")
-        names = [one.name for one in self._members]
-        return dict(zip(names, self._state["weights"].tolist(), strict=True))
+        weights = self._learned["weights"].tolist()
+        return dict(zip([one.name for one in self._members], weights, strict=True))
 
 
 def _log_probabilities(z: np.ndarray) -> np.ndarray:
@@ -396,7 +379,7 @@ def _log_probabilities(z: np.ndarray) -> np.ndarray:
     return np.asarray(log_softmax(np.column_stack([np.zeros(len(z)), z]), axis=1))
 
 
-@document_parameters(PARAMETERS, {"calibration": CALIBRATION}, attributes=_ATTRIBUTES)
+@document_parameters(PARAMETERS, attributes=_ATTRIBUTES)
 @with_parameters
 class EnsembleClassifier(Ensemble, ViewClassifier):
     """Several learners, blended by weights: what predicts best where one choice is not clear.
@@ -479,11 +462,6 @@ class EnsembleClassifier(Ensemble, ViewClassifier):
         z = self._blend(rows)
         return z if z.shape[1] == 1 else _log_probabilities(z)
 
-    def _folds(self, y: np.ndarray, groups: np.ndarray | None) -> list[Split]:
-        codes = np.searchsorted(self.classes_, y)
-        k = min(int(self.cv), int(np.bincount(codes).min()))
-        return folds_to_fit(k, len(y), codes, groups, 0) if k > 1 else []
-
     def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
         return blend_classes(predicted, np.searchsorted(self.classes_, y), n)
 
@@ -564,10 +542,6 @@ class EnsembleRegressor(Ensemble, ViewRegressor):
 
     def _joint_scores(self, rows: Rows) -> np.ndarray:
         return self._blend(rows)
-
-    def _folds(self, y: np.ndarray, groups: np.ndarray | None) -> list[Split]:
-        k = min(int(self.cv), len(y))
-        return folds_to_fit(k, len(y), None, groups, 0) if k > 1 else []
 
     def _blended(self, predicted: np.ndarray, y: np.ndarray, n: int) -> Blend:
         return blend_numbers(predicted, y, n, self.loss)

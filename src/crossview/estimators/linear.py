@@ -10,13 +10,13 @@ from crossview.algorithms import rules
 from crossview.algorithms.rules import Rule
 from crossview.estimators.base import LinearOnlineClassifier
 from crossview.estimators.documentation import document_parameters, with_parameters
-from crossview.estimators.parameters import ATTRIBUTES, LINEAR
+from crossview.estimators.parameters import ATTRIBUTES, PARAMETERS
 from crossview.estimators.validation import StrOptions
 
 SLACKS = {"PA": rules.HARD, "PA-I": rules.LINEAR, "PA-II": rules.QUADRATIC}
 
 
-@document_parameters(LINEAR, attributes=ATTRIBUTES)
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
 @with_parameters
 class Perceptron(LinearOnlineClassifier):
     """Rosenblatt's perceptron: each mistake adds the row to the weights.
@@ -62,7 +62,7 @@ class Perceptron(LinearOnlineClassifier):
         return Rule(rules.PERCEPTRON, rules.HARD, np.inf, 0.0)
 
 
-@document_parameters(LINEAR, attributes=ATTRIBUTES)
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
 @with_parameters
 class PassiveAggressiveClassifier(LinearOnlineClassifier):
     """Passive-aggressive (PA) learning: the smallest update that gives the row a margin of 1.

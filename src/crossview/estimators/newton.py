@@ -15,6 +15,7 @@ from crossview.algorithms.merging import mean, seen_mean
 from crossview.algorithms.newton import MAX_INPUTS, Newton
 from crossview.batch import RowBuffers, entries_of, read_only
 from crossview.errors import InputError
+from crossview.estimators import parameters
 from crossview.estimators.base import (
     ColumnWeights,
     Models,
@@ -28,8 +29,7 @@ from crossview.estimators.base import (
 from crossview.estimators.base.learner import rows_with_views
 from crossview.estimators.base.road import Bound, OneExample
 from crossview.estimators.base.weights import LinearWeights, weights_with_class
-from crossview.estimators.documentation import document_parameters, with_parameters
-from crossview.estimators.parameters import ATTRIBUTES, COVARIANCE, LINEAR, ONLINE, TARGET_SCALE
+from crossview.estimators.documentation import described, document_parameters, with_parameters
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.kernels.rows import Examples, Rows
 from crossview.portable.scoring import Cosines, Table, ViewSum, split_by_view
@@ -40,65 +40,40 @@ from crossview.views import ViewLayout
 # of one value per column
 PER_COLUMN = {"D": "f8", "counts": "f8", "squares": "f8", "signs": "u1", "place": "i4"}
 
-PARAMETERS = {
-    name: (LINEAR | COVARIANCE | ONLINE)[name]
-    for name in (
-        *("fit_intercept", "initial_variance", "n_epochs", "shuffle", "class_weight"),
-        *("calibration", "random_state"),
-    )
-} | {
-    "target_scale": TARGET_SCALE,
-    "forgetting": (
-        "float",
-        """
+PARAMETERS = parameters.PARAMETERS | described(
+    """
+    forgetting : float
         Forgetting factor, in (0, 1]: by what each row multiplies the weight of those before it with
         the same columns.  About 1 / (1 - forgetting) rows count; a lower value follows changes
         faster and is noisier.  1: all rows count alike.  Typical values: 0.99 to 0.9999.
-        """,
-    ),
-    "full_columns": (
-        "int",
-        """
+    full_columns : int
         Number of columns with a full covariance, at most 2,000; others have one variance each.  A
         row costs O(full_columns²) where as many columns occur.  The columns that occur first are
         taken, those beyond the first 128 of their view with their third row.
-        """,
-    ),
-    "columns": (
-        '{"all", "numbers"}',
-        """
+    columns : {"all", "numbers"}
         Which columns to learn from: all, or after 64 rows those of numbers alone, as for an expert
         of a stack beside others that learn categories and bins.  Columns of numbers are those that
         are not 0 in half of the 64 rows, with values above and below 0, as standardized numbers
         have them.  If there are none, only the intercept is learned; if they are more than 50, all
         columns are.
-        """,
-    ),
-    "fourier_features": (
-        "int",
-        """
+    fourier_features : int
         Number of random Fourier features of the columns of numbers, at most 2,000, with which the
         score is a smooth function of these columns together; they have a full covariance.  The
         columns are found after 64 rows, as for ``columns``, and are ``fourier_columns_``; there are
         no features if they are more than 50.  0: none.  Typical value: 100.
-        """,
-    ),
-    "initial_variance": (
-        "float",
-        """
+    initial_variance : float
         Initial variance of each weight, of a column divided by its root mean square, in (0, 1e100].
         It is not forgotten: the variance of what no row tells any more grows back to it.  A higher
         value takes larger steps on the first rows.  Typical values: 0.1 to 10.
-        """,
-    ),
-}
+    """
+)
 
-LEARNED = ATTRIBUTES | {
-    "fourier_columns_": (
-        "ndarray of int",
-        "The columns of ``X`` that the Fourier features are made of.",
-    ),
-}
+LEARNED = parameters.ATTRIBUTES | described(
+    """
+    fourier_columns_ : ndarray of int
+        The columns of ``X`` that the Fourier features are made of.
+    """
+)
 
 
 class NewtonState(StatePart):

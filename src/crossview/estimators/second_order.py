@@ -23,12 +23,7 @@ from crossview.estimators.base.weights import (
     check_memory,
 )
 from crossview.estimators.documentation import document_parameters, with_parameters
-from crossview.estimators.parameters import (
-    COVARIANCE,
-    COVARIANCE_ATTRIBUTES,
-    FORGETTING,
-    LINEAR,
-)
+from crossview.estimators.parameters import ATTRIBUTES, PARAMETERS
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.views import ViewLayout
 
@@ -162,7 +157,7 @@ KINDS = {"stdev": rules.CW_STDEV, "variance": rules.CW_VARIANCE}
 SCW_SLACKS = {"SCW-I": rules.LINEAR, "SCW-II": rules.QUADRATIC}
 
 
-@document_parameters(LINEAR, COVARIANCE, FORGETTING, attributes=COVARIANCE_ATTRIBUTES)
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
 @with_parameters
 class PAMClassifier(CovarianceClassifier):
     """Passive-aggressive learning in Mahalanobis geometry (PAM).
@@ -225,7 +220,7 @@ class PAMClassifier(CovarianceClassifier):
         return Rule(rules.PAM, PAM_SLACKS[self.variant], float(self.C), 0.0)
 
 
-@document_parameters(LINEAR, COVARIANCE, FORGETTING, attributes=COVARIANCE_ATTRIBUTES)
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
 @with_parameters
 class AROWClassifier(CovarianceClassifier):
     """Adaptive regularization of weight vectors (AROW).
@@ -284,7 +279,7 @@ class AROWClassifier(CovarianceClassifier):
         return Rule(rules.AROW, rules.HARD, 1.0 / float(self.r), 0.0)
 
 
-@document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
 @with_parameters
 class ConfidenceWeightedClassifier(CovarianceClassifier):
     """Confidence-weighted learning (CW): a normal distribution over the weights.
@@ -350,7 +345,7 @@ class ConfidenceWeightedClassifier(CovarianceClassifier):
         return Rule(KINDS[self.form], rules.HARD, np.inf, normal_quantile(self.confidence))
 
 
-@document_parameters(LINEAR, COVARIANCE, FORGETTING, attributes=COVARIANCE_ATTRIBUTES)
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
 @with_parameters
 class SoftConfidenceWeightedClassifier(CovarianceClassifier):
     """Soft confidence-weighted learning (SCW).
@@ -411,7 +406,7 @@ class SoftConfidenceWeightedClassifier(CovarianceClassifier):
         return Rule(rules.SCW, SCW_SLACKS[self.variant], float(self.C), phi)
 
 
-@document_parameters(LINEAR, COVARIANCE, attributes=COVARIANCE_ATTRIBUTES)
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
 @with_parameters
 class SecondOrderPerceptron(CovarianceClassifier):
     """The second-order perceptron (SOP): a perceptron in the geometry of its mistakes.

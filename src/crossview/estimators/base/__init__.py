@@ -13,8 +13,7 @@ batch solver (`_fit`).
 from crossview.estimators.base.calibration import Calibrator
 from crossview.estimators.base.classifier import ViewClassifier
 from crossview.estimators.base.columns import Columns
-from crossview.estimators.base.importances import ImportancesModel
-from crossview.estimators.base.learner import ColumnWeights, Takes, ViewLearner
+from crossview.estimators.base.learner import ColumnWeights, ImportancesModel, Takes, ViewLearner
 from crossview.estimators.base.linear import LinearClassifier, LinearOnlineClassifier
 from crossview.estimators.base.online import OnlineClassifier
 from crossview.estimators.base.regressor import OnlineRegressor, ViewRegressor

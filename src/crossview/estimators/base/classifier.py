@@ -391,20 +391,14 @@ class ViewClassifier(ClassifierMixin, ViewLearner):
     def _n_scores(self) -> int:
         return 1 if len(self.classes_) <= 2 else len(self.classes_)
 
-    def _portable_calibration(self) -> Calibration | None:
-        """Return the map from scores to probabilities; None if there is none."""
-        K = self._n_scores()
-        if "calibration" in self._state:
-            return portable_calibration(self._state["calibration"], K)
-        known = self.calibration != "none" or self.scores_are_log_odds
-        return Calibration(1.0, np.zeros(K)) if known else None
-
     def _portable_answer(self) -> dict[str, Any]:
-        return {
-            "classes": self.classes_.tolist(),
-            "calibration": self._portable_calibration(),
-            "threshold": self.threshold_,
-        }
+        K, found = self._n_scores(), None
+        if "calibration" in self._state:
+            found = portable_calibration(self._state["calibration"], K)
+        elif self.calibration != "none" or self.scores_are_log_odds:
+            found = Calibration(1.0, np.zeros(K))
+        answer: dict[str, Any] = {"classes": self.classes_.tolist(), "calibration": found}
+        return answer | {"threshold": self.threshold_}
 
     def _parts(self, state: State) -> list[StatePart]:
         # `calibrate` adds it to any

@@ -28,7 +28,7 @@ from crossview.errors import InputError, argument
 from crossview.estimators.base.columns import Columns, read_matrix
 from crossview.estimators.base.names import NamedColumns, features_by_view
 from crossview.estimators.base.road import Bound, OneExample, Road
-from crossview.estimators.base.stand_ins import StandIns, sample_of, stand_ins_of
+from crossview.estimators.base.stand_ins import N_ROWS, StandIns, stand_ins_of
 from crossview.estimators.base.state import LearnedState, Models, Schema, State, StatePart
 from crossview.estimators.parameters import RANGES
 from crossview.estimators.targets import check_class_weight, row_weights
@@ -343,7 +343,8 @@ class ViewLearner(BaseEstimator):
         rows = self._read(X, reset=False, as_is=True)
         n = len(rows.indptr) - 1
         known = np.arange(n) if sample_weight is None else np.flatnonzero(np.asarray(sample_weight))
-        some = typed_rows(rows_at(rows, known[sample_of(len(known))]))
+        at = np.linspace(0, len(known) - 1, min(len(known), N_ROWS)).astype(np.int64)
+        some = typed_rows(rows_at(rows, known[np.unique(at)]))
         self._learn_stand_ins_of(some, n if n_rows is None else n_rows)
         return self
 
@@ -827,3 +828,18 @@ def rows_with_views(rows: Rows, present: np.ndarray) -> Rows:
     view = view_of(column, rows.ptr.astype(np.int64))
     data = read_only(np.where(present[row, view], rows.data, 0.0))
     return rows._replace(data=data, present=read_only(present))
+
+
+class ImportancesModel(ViewLearner):
+    """Base class of learners whose state has ``importances``, one of each column."""
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each column in what the model says of the rows; the sum is 1."""
+        return self._columns.spread(self._learned["importances"]).copy()
+
+    def _scores_of_views(self, rows: Rows) -> np.ndarray:
+        return self._scores_alone(rows, rows_with_views)
+
+    def _column_weights(self) -> ColumnWeights:
+        return ColumnWeights(None, importance=self.feature_importances_[None])

@@ -136,9 +136,3 @@ def stand_ins_of(learner: Any) -> StandIns | None:
 def stands_in(learner: Any, view: str) -> bool:
     """Return whether a row that lacks a view gets a constant, of a learner or of those in it."""
     return bool(learner._stands_in(view))
-
-
-def sample_of(n_rows: int) -> np.ndarray:
-    """Return the positions of some of the rows, at equal distances."""
-    n = min(n_rows, N_ROWS)
-    return np.unique(np.linspace(0, n_rows - 1, n).astype(np.int64))

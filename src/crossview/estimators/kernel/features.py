@@ -249,11 +249,12 @@ class FeatureWeights(KernelModel):
                 phi = np.sqrt(2.0 / len(shift)) * weights
                 term.cosines = Cosines([0], [Table.of(maps)], shift, phi)
             else:  # the values with the landmarks, times the normalization
-                columns, values = sparse_lists(maps)
+                columns = [np.flatnonzero(row) for row in maps]
+                values = [row[own].tolist() for row, own in zip(maps, columns, strict=True)]
                 function, gamma = self.function, float(self.state["gamma"][v])
                 term.supports = Supports(
                     *(str(function.kernel), gamma, float(function.coef0), float(function.degree)),
-                    *(0.0, columns, values, shift.T @ weights),
+                    *(0.0, [own.tolist() for own in columns], values, shift.T @ weights),
                 )
             terms.append(term)
         return terms
@@ -267,10 +268,3 @@ class FeatureWeights(KernelModel):
         assert self.learner.approximation is not None
         method, gammas = self.learner.approximation, self.state["gamma"]
         return ViewApproximation(method, self.function, gammas)
-
-
-def sparse_lists(matrix: np.ndarray) -> tuple[list[list[int]], list[list[float]]]:
-    """Return the columns and values of each row that are not 0."""
-    columns = [np.flatnonzero(row) for row in matrix]
-    values = [row[own].tolist() for row, own in zip(matrix, columns, strict=True)]
-    return [own.tolist() for own in columns], values

@@ -14,8 +14,7 @@ from crossview.errors import InputError
 from crossview.estimators.base.regressor import OnlineRegressor
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.kernel.classifier import KernelClassifier
-from crossview.estimators.kernel.kernel_parameters import KERNEL, KERNEL_ATTRIBUTES
-from crossview.estimators.kernel.learner import KernelLearner
+from crossview.estimators.kernel.learner import KERNEL, KERNEL_ATTRIBUTES, KernelLearner
 from crossview.estimators.targets import one_per_row, read_numbers, scaled_targets
 from crossview.estimators.validation import Interval, StrOptions
 from crossview.labels import has_label

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from crossview.estimators.documentation import document_parameters
 from crossview.estimators.kernel.classifier import KernelClassifier
-from crossview.estimators.kernel.kernel_parameters import KERNEL, KERNEL_ATTRIBUTES
+from crossview.estimators.kernel.learner import KERNEL, KERNEL_ATTRIBUTES
 
 
 @document_parameters(KERNEL, attributes=KERNEL_ATTRIBUTES)

@@ -34,6 +34,7 @@ from crossview.batch import (
     whole_matrix,
 )
 from crossview.errors import InputError
+from crossview.estimators import parameters
 from crossview.estimators.base import (
     ImportancesModel,
     Schema,
@@ -43,8 +44,7 @@ from crossview.estimators.base import (
     ViewRegressor,
 )
 from crossview.estimators.base.held_out import folds_of_groups, groups_to_fit
-from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
-from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE, TARGET_SCALE, VIEWS
+from crossview.estimators.documentation import described, document_parameters, with_parameters
 from crossview.estimators.targets import (
     limits_of,
     weighted_classes,
@@ -55,22 +55,18 @@ from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Gaussians, ViewSum, split_by_view
 from crossview.saving.schema import Array
 
-PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
-    "n_landmarks": (
-        "int or None",
-        """
+PARAMETERS = parameters.PARAMETERS | described(
+    """
+    n_landmarks : int or None
         Most rows that others are compared with, drawn at random, at least 1.  More of them follow
         a more detailed function; `fit` takes O(rows * n_landmarks²), and a prediction
         O(n_landmarks * columns).  Typical values: 200 to 2000.  None: 300, and twice as many up to
         2,000 as long as the squared error of rows that are left out falls by 8 % each time, or once
         by 5 %, and ``rows * n_landmarks²`` is 1e10 or less.
-        """,
-    ),
-    "random_state": (
-        "int, RandomState or None",
-        "Seed of the landmarks.  Pass an int for reproducible results.",
-    ),
-}
+    random_state : int, RandomState or None
+        Seed of the landmarks.  Pass an int for reproducible results.
+    """
+)
 
 # columns with a value, of which landmarks are dense rows
 MOST_COLUMNS = 5000
@@ -392,7 +388,7 @@ class KernelRidge(ImportancesModel):
         return dict(zip(self.layout_.names, self._learned["gamma"].tolist(), strict=True))
 
 
-@document_parameters(PARAMETERS, {"target_scale": TARGET_SCALE}, attributes=ATTRIBUTES)
+@document_parameters(PARAMETERS, attributes=parameters.ATTRIBUTES)
 @with_parameters
 class MultiViewKernelRidgeRegressor(KernelRidge, ViewRegressor):
     """Kernel ridge regression on all views: a smooth function of all columns together.
@@ -473,11 +469,7 @@ class MultiViewKernelRidgeRegressor(KernelRidge, ViewRegressor):
         self._learn(rows, y[:, None], weight, groups_to_fit(X, sample_weight))
 
 
-@document_parameters(
-    PARAMETERS,
-    {"class_weight": ONLINE["class_weight"], "calibration": CALIBRATION},
-    attributes=ATTRIBUTES,
-)
+@document_parameters(PARAMETERS, attributes=parameters.ATTRIBUTES)
 @with_parameters
 class MultiViewKernelRidgeClassifier(KernelRidge, ViewClassifier):
     """Kernel ridge regression on all views for classes: a least-squares SVM.

@@ -147,8 +147,10 @@ def _gamma_of_rows(rule: str, view: ViewRows, first: int, end: int) -> float:
     """Return γ by the rule, or 1 / columns if the rows do not determine it."""
     n, width, found = len(view.begin), end - first, 0.0
     if rule == "scale" and n:
-        entries, _, _ = flat_view(view)
-        found = scale_gamma(entries, n, width)
+        entries, _, _ = flat_view(view)  # without zeros
+        mean = float(entries.sum()) / (n * width)
+        variance = float(entries @ entries) / (n * width) - mean**2
+        found = 1.0 / (width * variance) if variance > 0.0 else 0.0
     elif n:
         some = np.linspace(0, n - 1, min(n, ROWS_FOR_MEDIAN)).astype(int)
         view = take_rows(view, some)
@@ -168,10 +170,3 @@ def median_gamma(sqnorms: np.ndarray, products: np.ndarray) -> float:
     squares = squares[np.triu_indices(len(sqnorms), 1)]
     squares = squares[squares > EQUAL_ROWS * max(float(sqnorms.max(initial=0.0)), 1e-300)]
     return float(1.0 / np.median(squares)) if len(squares) else 0.0
-
-
-def scale_gamma(entries: np.ndarray, n_rows: int, n_columns: int) -> float:
-    """Return 1 / (columns * variance of all values, zeros included); 0 if all are the same."""
-    n = n_rows * n_columns
-    variance = float(entries @ entries) / n - (float(entries.sum()) / n) ** 2
-    return 1.0 / (n_columns * variance) if variance > 0.0 else 0.0

@@ -13,8 +13,10 @@ from crossview.algorithms.machines.state import (
 )
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters, with_parameters
-from crossview.estimators.machines import machine_parameters
 from crossview.estimators.machines.learner import (
+    ATTRIBUTES,
+    CLASSIFIER,
+    REGRESSOR,
     MachineClassifier,
     MachineLearner,
     MachineRegressor,
@@ -54,11 +56,7 @@ class _FactorizationMachine(MachineLearner):
             )
 
 
-@document_parameters(
-    machine_parameters.CLASSIFIER,
-    machine_parameters.PAIRS,
-    attributes=machine_parameters.ATTRIBUTES,
-)
+@document_parameters(CLASSIFIER, attributes=ATTRIBUTES)
 @with_parameters
 class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     """Factorization machine for classification: factorized interactions of pairs of columns.
@@ -110,9 +108,7 @@ class FactorizationMachineClassifier(_FactorizationMachine, MachineClassifier):
     """
 
 
-@document_parameters(
-    machine_parameters.REGRESSOR, machine_parameters.PAIRS, attributes=machine_parameters.ATTRIBUTES
-)
+@document_parameters(REGRESSOR, attributes=ATTRIBUTES)
 @with_parameters
 class FactorizationMachineRegressor(_FactorizationMachine, MachineRegressor):
     """Factorization machine for regression: factorized interactions of pairs of columns.

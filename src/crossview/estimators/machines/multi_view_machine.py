@@ -8,8 +8,10 @@ from typing import ClassVar
 
 from crossview.algorithms.machines.state import MULTI_VIEW, TENSOR
 from crossview.estimators.documentation import document_parameters, with_parameters
-from crossview.estimators.machines import machine_parameters
 from crossview.estimators.machines.learner import (
+    ATTRIBUTES,
+    CLASSIFIER,
+    REGRESSOR,
     MachineClassifier,
     MachineLearner,
     MachineRegressor,
@@ -41,11 +43,7 @@ class _MultiViewMachine(MachineLearner):
         return TENSOR if linear else MULTI_VIEW
 
 
-@document_parameters(
-    machine_parameters.CLASSIFIER,
-    machine_parameters.MULTI_VIEW,
-    attributes=machine_parameters.ATTRIBUTES,
-)
+@document_parameters(CLASSIFIER, attributes=ATTRIBUTES)
 @with_parameters
 class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
     """Multi-view machine for classification: factorized interactions of all orders.
@@ -100,11 +98,7 @@ class MultiViewMachineClassifier(_MultiViewMachine, MachineClassifier):
     """
 
 
-@document_parameters(
-    machine_parameters.REGRESSOR,
-    machine_parameters.MULTI_VIEW,
-    attributes=machine_parameters.ATTRIBUTES,
-)
+@document_parameters(REGRESSOR, attributes=ATTRIBUTES)
 @with_parameters
 class MultiViewMachineRegressor(_MultiViewMachine, MachineRegressor):
     """Multi-view machine for regression: factorized interactions of all orders.

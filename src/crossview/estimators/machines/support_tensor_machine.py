@@ -7,12 +7,15 @@ from typing import ClassVar
 from crossview.algorithms.machines.state import TENSOR
 from crossview.errors import InputError
 from crossview.estimators.documentation import document_parameters, with_parameters
-from crossview.estimators.machines import machine_parameters
-from crossview.estimators.machines.learner import MachineClassifier
+from crossview.estimators.machines.learner import (
+    ATTRIBUTES,
+    CLASSIFIER,
+    MachineClassifier,
+)
 from crossview.estimators.validation import StrOptions
 
 
-@document_parameters(machine_parameters.CLASSIFIER, attributes=machine_parameters.ATTRIBUTES)
+@document_parameters(CLASSIFIER, attributes=ATTRIBUTES)
 @with_parameters
 class SupportTensorMachineClassifier(MachineClassifier):
     """Support tensor machine: interactions of the highest order, of rank one.

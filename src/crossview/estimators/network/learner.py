@@ -15,6 +15,7 @@ from crossview.algorithms import network
 from crossview.algorithms.network import Data, Learning, Network, Units
 from crossview.batch import blocks_of_width, entries_of, read_only, rows_at, view_of
 from crossview.errors import InputError
+from crossview.estimators import parameters
 from crossview.estimators.base import (
     ImportancesModel,
     Schema,
@@ -24,21 +25,13 @@ from crossview.estimators.base import (
     ViewRegressor,
 )
 from crossview.estimators.base.held_out import Split, folds_to_fit, groups_to_fit
-from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
+from crossview.estimators.documentation import described, document_parameters, with_parameters
 from crossview.estimators.network.features import (
     MOST_COLUMNS,
     Features,
     LearnedFeatures,
     changes_without,
     features_of,
-)
-from crossview.estimators.parameters import (
-    ATTRIBUTES,
-    CALIBRATION,
-    N_JOBS,
-    ONLINE,
-    TARGET_SCALE,
-    VIEWS,
 )
 from crossview.estimators.targets import weighted_classes
 from crossview.estimators.trees.features import Targets, portable_components
@@ -48,53 +41,29 @@ from crossview.kernels.rows import Rows
 from crossview.portable.scoring import Networks, Table
 from crossview.saving.schema import Array
 
-PARAMETERS: dict[str, ParameterDoc] = VIEWS | {
-    "target_scale": TARGET_SCALE,
-    "n_members": (
-        "int",
-        """
+PARAMETERS = parameters.PARAMETERS | described(
+    """
+    n_members : int
         Number of networks, whose mean score is what is predicted.  More of them are a little
         better, and take proportionally longer.
-        """,
-    ),
-    "n_hidden": (
-        "int",
-        "Units of each of the two hidden layers.  Typical values: 32 to 256.",
-    ),
-    "dropout": (
-        "float",
-        """
+    n_hidden : int
+        Units of each of the two hidden layers.  Typical values: 32 to 256.
+    dropout : float
         Probability that a hidden unit is 0 in a step, in [0, 1).  More of it is better where rows
         are few or labels are noisy.
-        """,
-    ),
-    "learning_rate": (
-        "float",
-        "Size of the first steps of Adam, which falls to 0 in ``max_epochs`` passes.",
-    ),
-    "max_epochs": (
-        "int or None",
-        """
+    learning_rate : float
+        Size of the first steps of Adam, which falls to 0 in ``max_epochs`` passes.
+    max_epochs : int or None
         Most passes over the rows.  The weights are those of the pass after which the loss of rows
         held out, a sixth of them, was lowest; twelve passes without a lower one are the last.
         None: 60, or as many as 300,000 rows make, but 10 at least.
-        """,
-    ),
-    "max_columns": (
-        "int",
-        """
+    max_columns : int
         Of a view with more columns, networks get this number of them, and 50 components of all.
-        """,
-    ),
-    "n_jobs": N_JOBS,
-    "random_state": (
-        "int, RandomState or None",
-        """
+    random_state : int, RandomState or None
         Seed of the held-out rows, the first weights, the order of the rows and the dropout.  Pass
         an int for reproducible results.
-        """,
-    ),
-}
+    """
+)
 
 # folds of the rows; each network holds out another one
 FOLDS = 6
@@ -280,14 +249,8 @@ class NetworkModel(ImportancesModel):
             b3=units.b3,
         )
 
-    # --- what was learned ----------------------------------------------------------
 
-
-@document_parameters(
-    PARAMETERS,
-    {"class_weight": ONLINE["class_weight"], "calibration": CALIBRATION},
-    attributes=ATTRIBUTES,
-)
+@document_parameters(PARAMETERS, attributes=parameters.ATTRIBUTES)
 @with_parameters
 class MultiViewNetworkClassifier(NetworkModel, ViewClassifier):
     """Several small neural networks on the columns of all views.
@@ -368,7 +331,7 @@ class MultiViewNetworkClassifier(NetworkModel, ViewClassifier):
         self._calibrate_by_folds(X, y, sample_weight)
 
 
-@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
+@document_parameters(PARAMETERS, attributes=parameters.ATTRIBUTES)
 @with_parameters
 class MultiViewNetworkRegressor(NetworkModel, ViewRegressor):
     """Several small neural networks for numbers, on the columns of all views.

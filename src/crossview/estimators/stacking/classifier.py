@@ -15,14 +15,13 @@ from crossview.errors import InputError
 from crossview.estimators.base import LearnedState, OnlineClassifier, State
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.second_order import AROWClassifier
-from crossview.estimators.stacking import stack_parameters
-from crossview.estimators.stacking.base import Stacking
+from crossview.estimators.stacking.base import ATTRIBUTES, STACK, Stacking
 from crossview.estimators.stacking.defaults import default_classifiers
 from crossview.estimators.stacking.state import MemoryState
 from crossview.labels import Threshold, mean_threshold, read_threshold
 
 
-@document_parameters(stack_parameters.STACK, attributes=stack_parameters.ATTRIBUTES)
+@document_parameters(STACK, attributes=ATTRIBUTES)
 @with_parameters
 class OnlineStackingClassifier(Stacking, OnlineClassifier):
     """Several learners in one pass, weighted by how well they predict: nothing to tune.

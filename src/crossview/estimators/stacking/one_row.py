@@ -71,7 +71,10 @@ class StackRow:
         row, weight, found = self._row, self._weight, self._found[k : k + 1]
         if expert.view is not None:
             if expert.view not in self._views:
-                self._views[expert.view] = self._cut(stack._slots, expert.view)
+                slots, name = stack._slots, expert.view
+                v, block = slots.index(name), slots.block(name)
+                own = RowBuffers(ViewLayout([name], [slots.widths[v]]), self._row.n_entries)
+                self._views[name] = _View(v, block.start, block.stop, own, np.zeros(1), [])
             view = self._views[expert.view]
             view.experts.append(k)
             row, weight = view.row, view.weight
@@ -79,15 +82,9 @@ class StackRow:
             bound: Bound | None = expert.learner._bind_scoring(row, found)
             return bound
         scores = found if found.shape[1] > 1 else found.reshape(-1)
-        own = self._example._replace(row=row, weight=read_only(weight), scores=scores)
-        bound = expert.learner._bind_learning(own)
+        example = self._example._replace(row=row, weight=read_only(weight), scores=scores)
+        bound = expert.learner._bind_learning(example)
         return bound
-
-    def _cut(self, slots: ViewLayout, view: str) -> _View:
-        """Return the arrays for one view of the row."""
-        v, block = slots.index(view), slots.block(view)
-        own = RowBuffers(ViewLayout([view], [slots.widths[v]]), self._row.n_entries)
-        return _View(v, block.start, block.stop, own, np.zeros(1), [])
 
     def __call__(self) -> int:
         """Score the row, or learn it; return 0 if it cannot be learned, and otherwise -1."""

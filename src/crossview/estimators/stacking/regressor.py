@@ -13,13 +13,12 @@ from crossview.errors import InputError
 from crossview.estimators.base import OnlineRegressor
 from crossview.estimators.documentation import document_parameters, with_parameters
 from crossview.estimators.machines import MultiViewMachineRegressor
-from crossview.estimators.stacking import stack_parameters
-from crossview.estimators.stacking.base import Stacking
+from crossview.estimators.stacking.base import ATTRIBUTES, STACK, Stacking
 from crossview.estimators.stacking.defaults import default_regressors
 from crossview.views import ViewLayout
 
 
-@document_parameters(stack_parameters.STACK, attributes=stack_parameters.ATTRIBUTES)
+@document_parameters(STACK, attributes=ATTRIBUTES)
 @with_parameters
 class OnlineStackingRegressor(Stacking, OnlineRegressor):
     """Several learners in one pass, weighted by how well they predict numbers: nothing to tune.

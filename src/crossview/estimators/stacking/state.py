@@ -150,15 +150,6 @@ def as_history(state: State, column: np.ndarray) -> History:
     return History(column=column, **{name: state[name] for name in _HISTORY})
 
 
-def keep_experts(state: State, kept: np.ndarray) -> None:
-    """Delete the experts at all other positions; their weights are 0."""
-    K = len(state["omega"])
-    rows = np.append(kept, np.arange(K, len(state["v"])))
-    state["v"], state["A_inv"] = state["v"][rows], state["A_inv"][np.ix_(rows, rows)]
-    for name in ("calibrations", "omega", "idle"):
-        state[name] = state[name][kept]
-
-
 def _insert(A_inv: np.ndarray, position: int, ridge: float) -> np.ndarray:
     """Insert a weight that no row has touched."""
     wider = np.insert(np.insert(A_inv, position, 0.0, axis=0), position, 0.0, axis=1)

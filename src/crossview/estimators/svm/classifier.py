@@ -22,7 +22,7 @@ from crossview.algorithms.performance.working_set import WorkingSet
 from crossview.errors import InputError, argument
 from crossview.estimators.base import LinearClassifier, Schema, State, StatePart
 from crossview.estimators.documentation import document_parameters, with_parameters
-from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, VIEWS
+from crossview.estimators.parameters import ATTRIBUTES, PARAMETERS
 from crossview.estimators.svm.constants import ConstantFeatures
 from crossview.estimators.svm.measure import AT_K, MEASURES, WEIGHTED, Measure
 from crossview.estimators.targets import several_classes
@@ -86,7 +86,7 @@ class _SolutionState(StatePart):
         }
 
 
-@document_parameters(VIEWS, {"calibration": CALIBRATION}, attributes=ATTRIBUTES)
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
 @with_parameters
 class MultiViewSVMPerf(LinearClassifier):
     """Linear SVMs, one per view, jointly trained for F1, precision at k, ROC AUC and others.

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
-from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, ONLINE
+from crossview.estimators.documentation import described, document_parameters, with_parameters
+from crossview.estimators.parameters import ATTRIBUTES
 from crossview.estimators.trees.arrays import FittedTrees
 from crossview.estimators.trees.boosting import fit_bags, gains_of, trees_of
 from crossview.estimators.trees.features import MOST_CODES, LearnedFeatures, Targets
@@ -20,79 +20,43 @@ from crossview.estimators.trees.learner import (
 )
 from crossview.estimators.validation import Interval
 
-PARAMETERS: dict[str, ParameterDoc] = TREES | {
-    "additive": (
-        "bool",
-        """
+PARAMETERS = TREES | described(
+    """
+    additive : bool
         Whether each tree has columns of one view alone, so that the score is a sum of one score
         per view.  False: a tree may have columns of all views, which interact.
-        """,
-    ),
-    "learning_rate": (
-        "float or None",
-        """
+    learning_rate : float or None
         Factor of the value of each leaf, in (0, inf).  A lower value needs more trees, and is a
         little better.  Typical values: 0.03 to 0.3.  None: 0.1; of more than 4 classes 0.2.
-        """,
-    ),
-    "max_leaf_nodes": (
-        "int or None",
-        """
+    max_leaf_nodes : int or None
         Most leaves of a tree.  More of them fit interactions of more columns, and overfit few rows.
         Typical values: 4 to 64.  None: 15.
-        """,
-    ),
-    "max_features": (
-        "float",
-        """
+    max_features : float
         Share of the features that each split chooses among, drawn anew for each split, in (0, 1];
         6 of them at least.  A lower share gives trees that differ more, which is better where many
         columns say much the same, such as words or sensors; a higher one is better where few of
         many columns matter, and by what they are together.  Typical values: 0.1 to 1.
-        """,
-    ),
-    "min_samples_leaf": (
-        "int or None",
-        """
+    min_samples_leaf : int or None
         Fewest rows of a leaf.  None: 20, or of few rows a twentieth of those that a class has on
         average.
-        """,
-    ),
-    "l2_regularization": (
-        "float",
-        """
+    l2_regularization : float
         Penalty on the squared values of the leaves, in [0, inf).  A higher value makes leaves of
         few rows more careful.
-        """,
-    ),
-    "validation_fraction": (
-        "float",
-        """
+    validation_fraction : float
         Fraction of the rows to hold out, in [0, 1): trees are added as long as the loss on these
         rows decreases, and those after the lowest loss are dropped.  0: ``max_iter`` trees.
-        """,
-    ),
-    "n_iter_no_change": (
-        "int",
-        "Number of iterations without a lower loss on the held-out rows before `fit` stops.",
-    ),
-    "n_bags": (
-        "int or None",
-        """
+    n_iter_no_change : int
+        Number of iterations without a lower loss on the held-out rows before `fit` stops.
+    n_bags : int or None
         Number of models whose mean score is the score; each holds out other rows, and takes the
         rows in another order for target statistics.  More of them are a little better and take
         proportionally longer.  None: 4; of more than 4 classes and 2,000 rows 2, and of more than
         20 classes 1, because each class has trees of its own; of more than 10,000 rows fewer.
-        """,
-    ),
-    "max_categories": (
-        "int",
-        """
+    max_categories : int
         A column of categories with up to this number of values, at most 63, is split into sets of
         values; one with more by the mean target of each value.  See the notes.
-        """,
-    ),
-}
+    """
+)
 
 
 @with_parameters
@@ -141,11 +105,7 @@ class BoostedTrees(TreesModel):
         return len(self._learned["roots"]) // len(self._state["baseline"])
 
 
-@document_parameters(
-    PARAMETERS,
-    {"class_weight": ONLINE["class_weight"], "calibration": CALIBRATION},
-    attributes=ATTRIBUTES,
-)
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
 @with_parameters
 class MultiViewTreesClassifier(BoostedTrees, TreesClassifier):
     """Gradient-boosted trees on the columns of all views, or one sum of trees per view.

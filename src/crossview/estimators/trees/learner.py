@@ -27,8 +27,8 @@ from crossview.estimators.base import (
     ViewRegressor,
 )
 from crossview.estimators.base.held_out import groups_to_fit
-from crossview.estimators.documentation import ParameterDoc, with_parameters
-from crossview.estimators.parameters import TARGET_SCALE, VIEWS
+from crossview.estimators.documentation import described, with_parameters
+from crossview.estimators.parameters import PARAMETERS
 from crossview.estimators.targets import (
     weighted_classes,
     without_unit,
@@ -52,27 +52,18 @@ from crossview.portable.scoring import Trees as PortableTrees
 from crossview.saving.schema import Array
 from crossview.views import MultiView
 
-TREES: dict[str, ParameterDoc] = VIEWS | {
-    "target_scale": TARGET_SCALE,
-    "max_columns": (
-        "int",
-        """
+TREES = PARAMETERS | described(
+    """
+    max_columns : int
         Of a view with more columns, besides those of categories, trees get this number of columns,
         and components of all of them.
-        """,
-    ),
-    "n_components": (
-        "int",
-        "Components of such a view, from a truncated singular value decomposition; 0: none.",
-    ),
-    "random_state": (
-        "int, RandomState or None",
-        """
+    n_components : int
+        Components of such a view, from a truncated singular value decomposition; 0: none.
+    random_state : int, RandomState or None
         Seed of the held-out rows, the order of the rows for target statistics, and the components.
         Pass an int for reproducible results.
-        """,
-    ),
-}
+    """
+)
 
 # of features that other programs compute
 ROUNDING = 1e-12

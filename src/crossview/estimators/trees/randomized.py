@@ -12,8 +12,8 @@ from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.utils import check_random_state
 
 from crossview.algorithms.trees.scores import WORDS_OF_SET
-from crossview.estimators.documentation import ParameterDoc, document_parameters, with_parameters
-from crossview.estimators.parameters import ATTRIBUTES, CALIBRATION, N_JOBS, ONLINE
+from crossview.estimators.documentation import described, document_parameters, with_parameters
+from crossview.estimators.parameters import ATTRIBUTES
 from crossview.estimators.trees.arrays import FittedTrees, joined
 from crossview.estimators.trees.features import LearnedFeatures, Targets
 from crossview.estimators.trees.learner import (
@@ -24,38 +24,23 @@ from crossview.estimators.trees.learner import (
 )
 from crossview.estimators.validation import Interval
 
-PARAMETERS: dict[str, ParameterDoc] = TREES | {
-    "n_estimators": (
-        "int",
-        """
+PARAMETERS = TREES | described(
+    """
+    n_estimators : int
         Number of trees, whose mean is what is predicted.  More of them are a little better, take
         proportionally longer and make a larger model file.
-        """,
-    ),
-    "max_features": (
-        "float or None",
-        """
+    max_features : float or None
         Share of the features that each split chooses among, drawn anew for each split, in (0, 1].
         A lower share gives trees that differ more; a higher one is better where few of many columns
         matter.  Typical values: 0.1 to 1.  None: of classes the square root of their number, of
         numbers all.
-        """,
-    ),
-    "max_leaf_nodes": (
-        "int or None",
-        """
+    max_leaf_nodes : int or None
         Most leaves of a tree, which is grown by the split that gains most first.  Fewer of them
         make a smaller model file.  None: 4,000.
-        """,
-    ),
-    "min_samples_leaf": (
-        "int or None",
-        """
+    min_samples_leaf : int or None
         Fewest rows of a leaf.  More of them are better where labels are noisy.  None: 1.
-        """,
-    ),
-    "n_jobs": N_JOBS,
-}
+    """
+)
 
 MOST_LEAVES = 4000
 # orders of the rows for target statistics, each of which some trees learn from
@@ -156,11 +141,7 @@ def trees_of(
         }
 
 
-@document_parameters(
-    PARAMETERS,
-    {"class_weight": ONLINE["class_weight"], "calibration": CALIBRATION},
-    attributes=ATTRIBUTES,
-)
+@document_parameters(PARAMETERS, attributes=ATTRIBUTES)
 @with_parameters
 class MultiViewExtraTreesClassifier(RandomizedTrees, TreesClassifier):
     """Extremely randomized trees on the columns of all views.
