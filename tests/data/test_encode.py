@@ -848,7 +848,7 @@ def test_an_absent_column_is_named_and_another_one_is_no_matter():
 def test_what_is_no_table():
     with pytest.raises(InputError, match="cannot read a table from list"):
         unscaled({"v": "a"}).fit([[1, 2]])
-    for columns in (np.arange(3), {"a": np.arange(3)}, np.rec.array([(1, 2), (3, 4)])):
+    for columns in (np.arange(3), np.rec.array([(1, 2), (3, 4)])):
         with pytest.raises(InputError, match=r"an array of 1 dimensions.* pandas.DataFrame\(X\)"):
             unscaled({"v": "x0"}).fit(columns)
     with pytest.raises(InputError, match=r"a table from Series; .* of a series by .to_frame\(\)"):

@@ -122,8 +122,7 @@ def column_names(frame: Any) -> list[str]:
         if frame.ndim != 2:
             raise InputError(
                 f"an array of {frame.ndim} dimensions; a table has 2: pandas.DataFrame(X) makes "
-                "one of columns by their names, or of a structured array, X.reshape(-1, 1) of one "
-                "column"
+                "one of a structured array, X.reshape(-1, 1) of one column"
             )
         return [f"x{c}" for c in range(frame.shape[1])]
     pa = pyarrow()
