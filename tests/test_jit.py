@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 import numba
@@ -16,6 +17,7 @@ from numba.core import event
 from numba.core.caching import InTreeCacheLocator
 
 from crossview import _jit
+from crossview.compiling import seconds_of_compiling, seconds_of_work
 
 PIECE = """
 from toy._jit import inlined
@@ -209,3 +211,11 @@ def test_a_package_that_cannot_be_written_is_cached_elsewhere_or_not_at_all(
     own.chmod(0o777)
     assert type(toy()._cache).__name__ == "NullCache"
     assert toy()(1.0) == 20.0
+
+
+def test_waiting_for_what_another_process_compiles_is_no_work():
+    work, compiled = seconds_of_work(), seconds_of_compiling()
+    with event.trigger_event("numba:compile", data={}):
+        while seconds_of_compiling() - compiled < 0.02:
+            time.sleep(0.001)  # which no processor does
+    assert seconds_of_work() >= work
