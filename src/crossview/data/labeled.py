@@ -429,6 +429,8 @@ class LabeledSource:
             if isinstance(self.encoder, ViewReader):
                 only = {view: self.encoder.views[view]}
                 narrow.encoder = clone(self.encoder).set_params(views=only)
+                if self.encoder.format == "vw" and len(self.encoder.views) > 1:
+                    narrow.encoder.is_open = False  # other namespaces are left out on purpose
             return narrow
         whole = self.encoder.specified_views()
         if view not in whole:
