@@ -360,7 +360,7 @@ def test_classes_with_too_few_rows_for_the_folds_are_left_out_and_named():
     assert [row.scores for row in answer.rows] == [row.scores for row in without.rows]
     assert (answer.rare_classes, answer.n_scored, answer.unlabeled) == (["odd", "rare"], 145, 1)
     assert answer.warnings[0].startswith("classes with too few rows for 5 folds are left out of")
-    assert "with them 3% of the rows, which" in answer.warnings[0]  # 4 of 149
+    assert "with them 3% of the rows, of which" in answer.warnings[0]  # 4 of 149
     assert "(rows of each): 'odd' (1), 'rare' (3); train learns them; cv=3" in answer.warnings[0]
     # of the four classes that train sees, none has a threshold
     assert not {"--threshold", "--positive"}.intersection(answer.train_options)

@@ -94,9 +94,9 @@ def rare_line(rows: Mapping[Any, int], cv: int, others: int) -> str:
         else ""
     )
     return (
-        f"classes with too few rows for {cv} folds are left out of the comparison, with them "
-        f"{in_percent(n_rows / (n_rows + others))} of the rows, which are harder to predict (rows "
-        f"of each): {', '.join(shown)}; train learns them{more}"
+        f"classes with too few rows for {cv} folds are left out of the comparison, and with them "
+        f"{in_percent(n_rows / (n_rows + others))} of the rows, of which it says nothing (rows of "
+        f"each): {', '.join(shown)}; train learns them{more}"
     )
 
 
