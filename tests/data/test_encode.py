@@ -734,8 +734,8 @@ def test_one_name_may_stand_for_a_list():
     "values",
     [
         pa.array([0], pa.time32("s")),
-        pa.array([[1, 2]]),
-        pa.array([{"a": 1}]),
+        pa.array([["a", "b"]]),
+        pa.array([[("k", 1)]], pa.map_(pa.string(), pa.int64())),
         pa.array([b"x"]),
     ],
     ids=lambda values: str(values.type),

@@ -244,3 +244,33 @@ def test_the_scripts_of_the_page_share_no_name():
     ]
     assert all(map(len, declared))
     assert not declared[0] & declared[1]
+
+
+def test_rows_with_vectors_are_those_with_their_columns(tmp_path):
+    rows = [
+        {"post": {"words": [i / 7, 1.0, -i]}, "image": [i % 5, 2.0], "age": i} for i in range(60)
+    ]
+    fitted = train(
+        pa.Table.from_pylist([row | {"y": i % 5 > 2} for i, row in enumerate(rows)]),
+        "y",
+        model="logistic-regression",
+        encoder=ViewEncoder({"post": "post", "image": "image", "rest": "age"}),
+    ).fitted
+    missing = {"post__words__1": 1.0, "post": {"words__2": 3.0}, "image": None}
+    good, plan = (
+        [*rows[:5], {"post__words": [1.0, None, 2.0], "age": 3}, missing],
+        make_plan(fitted),
+    )
+    wrong = [{"image": [1.0, 2.0, 3.0]}, {"post": {"words": [1.0]}}]
+    jobs = [{"description": plan.to_dict(), "rows": good + wrong}]
+    (found,), program = in_node(tmp_path, jobs), as_program(plan)
+    for row, answer in zip(good, found, strict=False):
+        there = list(fitted.predict_proba_one(row).values())
+        assert list(program.predict_proba(row).values()) == pytest.approx(there, abs=1e-12)
+        assert list(answer["probabilities"].values()) == pytest.approx(there, abs=1e-12)
+    for row, answer in zip(wrong, found[len(good) :], strict=True):
+        with pytest.raises(ValueError, match="is a vector of"):
+            program.predict(row)
+        with pytest.raises(InputError, match="is a vector of"):
+            fitted.predict_one(row)
+        assert "is a vector of" in answer["error"]

@@ -98,6 +98,7 @@ def test_every_source_counts_the_rows_of_each_class(tmp_path):
         open_labeled(frame.assign(y="bought"), "y")
 
 
+@pytest.mark.filterwarnings("ignore:a view 'rest' has")
 def test_labels_that_are_no_classes_are_refused_or_said():
     frame = make_rows()
     for y in ("id", np.arange(120).astype(str)):

@@ -18,9 +18,9 @@ from crossview.errors import InputError, argument, check_kind, type_of
 from crossview.readers.encodings import warn_of_guess
 from crossview.readers.source import Source, open_source, take_rows
 from crossview.tables.arrow import release_unused
-from crossview.tables.columns import listed, match_names, matching, one_array
+from crossview.tables.columns import listed, match_names, one_array
 from crossview.tables.dates import is_text
-from crossview.views import MultiView, check_rows
+from crossview.views import MultiView, check_rows, matching
 
 # bytes of a column of texts whose words are kept
 MOST_CODED = 1 << 26

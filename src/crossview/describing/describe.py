@@ -6,7 +6,8 @@ import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +49,7 @@ from crossview.readers.source import Batch, Source, open_source
 from crossview.tables.arrow import type_of_values
 from crossview.tables.columns import LARGEST, about_unusable, match_names
 from crossview.tables.dates import DateFormat, covering_formats, find_formats, month_format
-from crossview.tables.text import AMOUNT, MANY_NUMBERS, MISSING, WITHOUT_SIGNS
+from crossview.tables.text import AMOUNT, MANY_NUMBERS, MISSING, VECTOR, WITHOUT_SIGNS
 from crossview.views import ALL, about_unused, check_rows
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ RELATED, BY_CHANCE = 0.1, 4.0
 NO_VALUE, ONE_VALUE = "has no value in any row", "constant"
 LEAVE_OUT = "leave it out"
 N_EXAMPLES = 3
+# numbers of a vector that have a line each
+LONGEST_SHOWN = 8
 # words that stand for missing values in one column
 MOST_NULLS = 5
 LONGEST_EXAMPLE = 30
@@ -179,10 +182,34 @@ class Description:
             ),
         ]
 
+    def with_vectors(self) -> list[ColumnDescription]:
+        """Return the columns, with those of a long vector as one."""
+        found: list[ColumnDescription] = []
+        for name, group in groupby(self.columns, key=_vector_of):
+            own = list(group)
+            if len(own) <= LONGEST_SHOWN:
+                found += own
+                continue
+            counts = [one.distinct for one in own if one.distinct is not None]
+            lows = [one.minimum for one in own if isinstance(one.minimum, float)]
+            highs = [one.maximum for one in own if isinstance(one.maximum, float)]
+            whole = replace(
+                own[0],
+                name=f"{own[0].name} to {own[-1].name.removeprefix(name)}",
+                distinct=max(counts) if len(counts) == len(own) else None,
+                missing=max(one.missing for one in own),
+                minimum=min(lows, default=None),
+                maximum=max(highs, default=None),
+                examples=[f"{len(own):,} numbers"],
+                relation=max((r for one in own if (r := one.relation) is not None), default=None),
+            )
+            found.append(whole)
+        return found
+
     def cells(self, most: int = 200) -> list[list[str]]:
-        """Return the first columns as texts, one list per column, below a header."""
+        """Return the first columns as texts, one list per column or vector, below a header."""
         header = ["column", "view", "kind", "examples", "different", "missing", "range", "relation"]
-        found = [header, *(self._cells_of(one) for one in self.columns[:most])]
+        found = [header, *(self._cells_of(one) for one in self.with_vectors()[:most])]
         return found if any(row[-1] for row in found[1:]) else [row[:-1] for row in found]
 
     def _cells_of(self, one: ColumnDescription) -> list[str]:
@@ -619,6 +646,12 @@ class _Pass(TableSummary):
         if like_dates := self._like_dates(summary):
             yield like_dates
             return
+        some = summary.values.slice(0, FEW_ROWS).to_pylist()
+        if some and all(re.match(VECTOR, value) for value in some):
+            sql = f"CAST(regexp_extract_all({identifier(one.name)}, '[-+.eE0-9]+') AS FLOAT[])"
+            fix = self._instead(one.name, sql, "give lists of numbers")
+            yield f"a category, but its values are vectors that are written as text: {fix}"
+            return
         words = summary.like.words / max(1, summary.like.present)
         different = ">50,000" if one.distinct is None else f"{one.distinct:,}"
         many = (one.distinct or MOST_DISTINCT) >= MANY_SENTENCES
@@ -868,6 +901,12 @@ def describe_head(
             if not (words.startswith(unsaid) or (KNOWN_LATER in words and not leaks))
         ]
     return answer
+
+
+def _vector_of(one: ColumnDescription) -> str:
+    """Return the vector of a column called vector__0, and the name of any other one."""
+    name, _, number = one.name.rpartition("__")
+    return name if number.isdecimal() and one.kind == "numeric" else one.name
 
 
 def _query(name: str, value: str) -> str:

@@ -49,6 +49,7 @@ from crossview.tables.arrow import column_names, pyarrow, to_arrow
 from crossview.tables.columns import BOOLEAN, USER, Column, listed, match_names
 from crossview.tables.dates import check_format, split_format
 from crossview.tables.frames import side_by_side
+from crossview.tables.nested import frame_of_fields
 from crossview.tables.text import FEWEST_VALUES, FORMS, TextWatch
 from crossview.views import MultiView, OneRow, is_mapping, row_index, warn_of_unused
 
@@ -356,9 +357,14 @@ class ViewEncoder(ViewTransformer):
         state: dict[str, Any] = super().__getstate__()
         return {**state, "_single": None} if "_single" in state else state  # it follows
 
+    def _flat(self, X: Any) -> Any:
+        """Return rows with a column for each cell; views without any may be of vectors."""
+        X = side_by_side(X) if is_mapping(X) else X
+        return frame_of_fields(X, getattr(self, "feature_names_in_", ()))
+
     def _table(self, X: Any, *, whole: bool = False) -> Any:
         """The rows as one table; the first ones, or all, determine the columns."""
-        X = side_by_side(X) if is_mapping(X) else X
+        X = self._flat(X)
         if not hasattr(self, "layout_"):
             self.check_params()
             names = column_names(X)
@@ -473,7 +479,7 @@ class ViewEncoder(ViewTransformer):
         """
         if not hasattr(self, "layout_"):
             return X
-        X = side_by_side(X) if is_mapping(X) else X
+        X = self._flat(X)
         names = column_names(X)
         self.warn_of_unknown(names)
         absent = self.absent_views(names)

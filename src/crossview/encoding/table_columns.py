@@ -18,10 +18,11 @@ from crossview.encoding.view_columns import (
 )
 from crossview.errors import InputError, argument, check_kind, closest_names
 from crossview.readers.source import Source
-from crossview.tables.columns import kind_of, listed, match_names, matching
+from crossview.tables.columns import kind_of, listed, match_names
 from crossview.tables.dates import DateFormat, split_format
 from crossview.tables.sparse import sparse_of_views
 from crossview.tables.text import warn_of_number
+from crossview.views import matching
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,12 +16,18 @@ from crossview.tables.columns import (
     kind_of,
     listed,
     match_names,
-    matching,
     refuse_unusable,
 )
 from crossview.tables.dates import check_format, split_format
 from crossview.tables.text import FORMS
-from crossview.views import ALL, REST, match_columns, resolve_views, views_by_prefix
+from crossview.views import (
+    ALL,
+    REST,
+    match_columns,
+    matching,
+    resolve_views,
+    views_by_prefix,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

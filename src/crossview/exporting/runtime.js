@@ -132,7 +132,7 @@ class Views {
 
 class Table {
   constructor(encoder) {
-    Object.assign(this, {encoder, columns: encoder.columns, kept: new Map(), flat: new Map(), groups: new Map()});
+    Object.assign(this, {encoder, columns: encoder.columns, kept: new Map(), flat: new Map(), groups: new Map(), lengths: new Map()});
     encoder.columns.forEach((column, c) => {
       const {name, view, pattern} = column, cut = name.indexOf("__");
       if (pattern) column.regex = new RegExp(`^(?:${pattern.replaceAll("(?P<", "(?<")})$`);
@@ -145,6 +145,10 @@ class Table {
         this.groups.get(group).set(key, name);
       }
     });
+    for (const name of this.flat.keys()) {
+      const [, vector] = name.match(/^(.*)__\d+$/s) ?? [];
+      if (vector !== undefined) this.lengths.set(vector, (this.lengths.get(vector) ?? 0) + 1);
+    }
     for (const view of encoder.views) {
       for (const one of view.hashed) one.idf = new Map(places(one.slots ?? []).map((slot, i) => [slot, one.df[i]]));
     }
@@ -163,14 +167,25 @@ class Table {
       this.flat.get(name).forEach((c) => (cells[c] = Number.isNaN(value) ? null : value ?? null));
     };
     const noCell = (name, value) => wrong({name}, value, "an object; give a number, text, a date or null");
+    const putVector = (name, value) => {
+      const n = this.lengths.get(name);
+      if (n === undefined || !(Array.isArray(value) || ArrayBuffer.isView(value))) return false;
+      if (value.length !== n) throw new Error(`"${name}" is a vector of ${n} numbers, and not of ${value.length}`);
+      value.forEach((number, i) => put(`${name}__${i}`, number));
+      return true;
+    };
     for (const [key, value] of itemsOf(row)) {
+      if (putVector(key, value)) continue;
       if (this.flat.has(key) && !isMapping(value)) put(key, value);
       else if (this.groups.has(key)) {
         if (value === null || value === undefined) continue;
         if (!isMapping(value)) throw new Error(`"${key}" is a view: give a mapping of its columns, or null`);
         const group = this.groups.get(key);
         for (const [name, cell] of Object.entries(value)) if (isMapping(cell) && group.has(name)) throw noCell(group.get(name), cell);
-        for (const [inside, cell] of fieldsOf(value)) if (group.has(inside)) put(group.get(inside), cell);
+        for (const [inside, cell] of fieldsOf(value)) {
+          if (group.has(inside)) put(group.get(inside), cell);
+          else putVector(`${key}__${inside}`, cell) || putVector(inside, cell);
+        }
       } else if (this.flat.has(key)) throw noCell(key, value);
     }
     return cells;

@@ -2,8 +2,9 @@
 
     python -I FILE < rows.jsonl      # a row as JSON per line, an answer per line
 
-A row maps columns to values, {"user__age": 31}, or views to mappings, {"user": {"age": 31}}.  What
-is absent, None or NaN is missing; other columns are ignored.
+A row maps columns to values, {"user__age": 31}, or views to mappings, {"user": {"age": 31}}.  A
+list of numbers stands for the columns name__0, name__1, ...  What is absent, None or NaN is
+missing; other columns are ignored.
 """
 
 import json
@@ -12,6 +13,7 @@ import re
 import sys
 import unicodedata
 from bisect import bisect_right
+from collections import Counter
 from datetime import date, datetime, timezone
 from itertools import accumulate
 
@@ -173,6 +175,8 @@ class _Table:
             places = [(view, inside), (view, name)] + ([(prefix, rest)] if mark else [])
             for group, key in places:
                 self._groups.setdefault(group, {})[key] = name
+        parts = [name.rpartition("__") for name in self._flat]
+        self._lengths = Counter(name for name, _, number in parts if number.isdecimal())
 
     def encode(self, row):
         """Return the columns of each view that are not 0; None: it is missing."""
@@ -192,7 +196,19 @@ class _Table:
             for c in self._flat[name]:
                 cells[c] = value
 
+        def put_vector(name, value):
+            n = self._lengths.get(name)
+            if n is None or not isinstance(value, (list, tuple)):
+                return False
+            if len(value) != n:
+                raise ValueError(f"{name!r} is a vector of {n} numbers, and not of {len(value)}")
+            for i, number in enumerate(value):
+                put(f"{name}__{i}", number)
+            return True
+
         for key, value in _items(row):
+            if put_vector(key, value):
+                continue
             own = self._groups.get(key)
             if key in self._flat and not isinstance(value, dict):
                 put(key, value)
@@ -207,6 +223,8 @@ class _Table:
                 for inside, cell in _fields(value):
                     if inside in own:
                         put(own[inside], cell)
+                    else:
+                        put_vector(f"{key}__{inside}", cell) or put_vector(inside, cell)
             elif key in self._flat:
                 raise _no_cell(key, value)
         return cells

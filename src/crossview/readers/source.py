@@ -68,7 +68,12 @@ from crossview.readers.find import find_reader, is_query
 from crossview.readers.unchanged import UnchangedFiles
 from crossview.tables.arrow import integers, pyarrow
 from crossview.tables.dates import DateFormat, find_formats, is_text
-from crossview.tables.nested import columns_of_fields, fields_as_columns
+from crossview.tables.nested import (
+    columns_of_fields,
+    fields_as_columns,
+    lengths_of_vectors,
+    may_be_vectors,
+)
 from crossview.tables.sparse import find_sparse
 from crossview.tables.text import StringColumn, look_at_strings
 from crossview.views import MultiView, ViewLayout
@@ -78,6 +83,8 @@ if TYPE_CHECKING:
 
 # rows of a batch
 ROWS_OF_COLUMNS, ROWS_OF_VIEWS = 65536, 10_000
+# the first rows, by whose lists it is known whether a column holds vectors
+ROWS_OF_LENGTHS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +200,8 @@ class Source:
         The files as they were when they were opened.  None: changes are not looked for.
     format : str, default=""
         Name of the format.
+    lengths : mapping of str to int, default=None
+        Columns that hold vectors, and how many numbers each has.  None: the first rows say it.
 
     Attributes
     ----------
@@ -224,6 +233,7 @@ class Source:
         batch_rows: int = ROWS_OF_COLUMNS,
         unchanged: UnchangedFiles | None = None,
         format: str = "",
+        lengths: Mapping[str, int] | None = None,
     ) -> None:
         self._reader = reader
         self.unchanged = UnchangedFiles() if unchanged is None else unchanged
@@ -233,14 +243,16 @@ class Source:
         self._from: dict[str, str] | None = None  # of columns of fields, those of the reader
         if self.has_columns:
             self.schema = reader.schema
-            self._from = columns_of_fields(reader.schema, next(iter(reader.files), None))
+            self._lengths = self._lengths_of_vectors() if lengths is None else lengths
+            file = next(iter(reader.files), None)
+            self._from = columns_of_fields(reader.schema, self._lengths, file)
             if self._from is not None:
                 none = pyarrow().RecordBatch.from_pylist([], reader.schema)
-                self.schema = fields_as_columns(none).schema
+                self.schema = fields_as_columns(none, self._lengths).schema
             names = list(self.schema.names)
             self.column_names = names if columns is None else columns
             if self.column_names != names:
-                fields = dict(zip(names, self.schema, strict=True))
+                fields = {field.name: field for field in (*reader.schema, *self.schema)}
                 self.schema = pyarrow().schema([fields[name] for name in self.column_names])
         self.files = list(reader.files)
         self.file = self.files[0] if self.files else None
@@ -252,9 +264,15 @@ class Source:
     def _with(self, reader: Any, columns: list[str], files: Any = None) -> Source:
         """The same, of another reader or with other columns."""
         unchanged = self.unchanged if files is None else self.unchanged.only(files)
-        return Source(
-            reader, columns if self.has_columns else None, self.batch_rows, unchanged, self.format
-        )
+        if not self.has_columns:
+            return Source(reader, None, self.batch_rows, unchanged, self.format)
+        return Source(reader, columns, self.batch_rows, unchanged, self.format, self._lengths)
+
+    def _lengths_of_vectors(self) -> dict[str, int]:
+        columns = may_be_vectors(self._reader.schema)
+        rows = self._reader.batches(columns, ROWS_OF_LENGTHS) if columns else iter(())
+        first = next(self.unchanged.watch(rows), None)
+        return {} if first is None else lengths_of_vectors(first.X)
 
     def __repr__(self) -> str:
         rows = "" if self.known_rows is None else f"{self.known_rows} rows, "
@@ -276,13 +294,21 @@ class Source:
         """The columns of the reader that have those of this source."""
         if self._from is None:
             return self.column_names
-        return list(dict.fromkeys(self._from[name] for name in self.column_names))
+        return list(dict.fromkeys(self._from.get(name, name) for name in self.column_names))
 
     def _read(self, batch: Batch) -> Batch:
         """Rows of the reader with the columns of this source."""
         if self._from is None:
             return batch
-        return replace(batch, X=fields_as_columns(batch.X).select(self.column_names))
+        try:
+            X = fields_as_columns(batch.X, self._lengths)
+        except InputError as error:
+            file, row = batch.location(error.row or 0)
+            raise InputError(error.message, file=file, row=row, column=error.column) from None
+        for name in self.column_names:
+            if name not in self._from:
+                X = X.append_column(name, batch.X.column(name))
+        return replace(batch, X=X.select(self.column_names))
 
     def with_shuffled_blocks(self, rng: np.random.Generator) -> Iterator[Batch]:
         """Yield the batches, those of columns in files with the blocks in random order."""
@@ -335,8 +361,11 @@ class Source:
     # --- columns ---------------------------------------------------------------------------
 
     def select(self, columns: Sequence[str]) -> Source:
-        """Return the same rows with only these columns, in this order; no other is read."""
-        known = set(self.column_names)
+        """Return the same rows with only these columns, in this order; no other is read.
+
+        Vectors and objects, whose parts are columns, may also be named as they are.
+        """
+        known = {*self.column_names, *self._columns_to_read}
         for name in columns:
             if name not in known:
                 raise InputError(f"no column {name!r}{closest_names(name, self.column_names)}")
@@ -603,7 +632,8 @@ def open_table(
         names are tables: ``"SELECT * FROM 'clicks.parquet' ORDER BY ts"``.  DuckDB also
         reads ``https://`` and ``s3://``, if its extension httpfs is installed.  A table in
         memory may be of pandas, polars or Arrow.  Where a column holds objects, as JSON does, each
-        of their fields is a column: the field city of user is ``user__city``.
+        of their fields is a column: the field city of user is ``user__city``.  So is each number of
+        vectors, which are lists of as many numbers in each row: ``image__0``, ``image__1``, ...
     format : {"csv", "json", "parquet"}, default=None
         The format of files; None: the end of their names says it.
     null : sequence of str, default=None

@@ -21,9 +21,9 @@ from crossview.saving.files import replacing
 from crossview.saving.pipelines import pipeline
 from crossview.saving.schema import check_header
 from crossview.tables.arrow import pyarrow
-from crossview.tables.columns import Column, matching
+from crossview.tables.columns import Column
 from crossview.tables.dates import split_format
-from crossview.views import views_by_prefix
+from crossview.views import matching, views_by_prefix
 
 # the columns are those of the first rows, as the first one alone may lack some
 FEWEST_LABELS = 20

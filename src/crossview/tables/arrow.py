@@ -130,7 +130,7 @@ def column_names(frame: Any) -> list[str]:
         names = list(frame.schema.names)
         check_unique(names, None)
         return names
-    return [str(name) for name in _eager(frame).columns]
+    return [str(name) for name in eager(frame).columns]
 
 
 def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
@@ -148,7 +148,7 @@ def to_arrow(frame: Any, columns: Sequence[str] | None = None) -> Any:
         arrays = {c: _array_of(c, frame[:, names.index(c)]) for c in columns}
         return pa.table(arrays)
     try:
-        table, wanted = _eager(frame), set(columns)
+        table, wanted = eager(frame), set(columns)
         # by position: polars reads a name such as * or ^a$ as a pattern
         table = table[:, [c for c, name in enumerate(table.columns) if str(name) in wanted]]
         if table.implementation.is_pandas():
@@ -244,6 +244,12 @@ def _array_of(name: str, values: Any) -> Any:
         if str(values.dtype).startswith("Sparse"):
             what = f"holds {values.dtype}; .sparse.to_dense() in pandas makes numbers of it"
         objects = np.asarray(values, dtype=object)
+        if any(isinstance(v, np.ndarray) for v in objects.tolist()):
+            what = (
+                "holds arrays of several types or dimensions; give vectors of one type, such as by "
+                ".map(lambda a: a.ravel().astype(float)) in pandas"
+            )
+            raise InputError(what, column=name) from None
         found = {type(v): v for v in objects[has_label(objects)].tolist()}
         if len(found) > 1:
             kinds = ", ".join(f"{kind.__name__} {v!r:.30}" for kind, v in found.items())
@@ -267,7 +273,7 @@ def decoded(array: Any) -> Any:
     return array.dictionary_decode() if coded else array
 
 
-def _eager(frame: Any) -> Any:
+def eager(frame: Any) -> Any:
     """Any data frame in memory, as narwhals sees it."""
     import narwhals.stable.v2 as nw
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 import functools
-import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +12,7 @@ from crossview.errors import InputError, argument, closest_names
 from crossview.labels import WORDS_OF_TRUTH
 from crossview.tables.arrow import codes_of, decoded, is_number, numbers_of, type_of_values
 from crossview.tables.dates import is_date, is_text
+from crossview.views import matching
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -76,13 +75,6 @@ def listed(names: str | Sequence[str] | None) -> list[str]:
     return [names] if isinstance(names, str) else list(() if names is None else names)
 
 
-def matching(pattern: str, names: Sequence[str], known: Collection[str]) -> list[str]:
-    """Return the names that are a pattern, or that it matches as a glob; ``known`` are the same."""
-    if pattern in known:
-        return [pattern]
-    return list(filter(re.compile(fnmatch.translate(pattern)).match, names))
-
-
 def match_names(
     patterns: Sequence[str], names: Sequence[str], option: str | None = None
 ) -> list[str]:
@@ -117,8 +109,11 @@ def about_unusable(kind: pa.DataType) -> str:
 
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     if is_list and is_number(kind.value_type):
-        fix = "column[1] AS column__1 and so on make columns of its numbers"
-    elif is_list:
+        return (
+            f"holds {kind} of different lengths, which is no vector; in SQL, array_length(...) is "
+            "a number, and array_to_string(..., ' ') text"
+        )
+    if is_list:
         fix = "array_to_string(..., ' ') makes text of it, array_length(...) a number"
     elif types.is_dictionary(kind):
         return f"holds categories of {kind.value_type}; make text of them, .astype(str) in pandas"

@@ -37,7 +37,8 @@ WORDS_THAT_MOVE, SAME_PLACE = 5.0, 0.35
 
 # numbers that are written as text: with a decimal point, with a decimal comma, and with separators
 # of thousands, which are none of those, a sign such as € or %, another minus, or in parentheses
-NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+_FLOAT = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?"
+NUMBER = rf"^\s*{_FLOAT}\s*$"
 DECIMAL_COMMA = r"^\s*[-+]?\d*,\d+\s*$"
 # digits, of which points, commas, apostrophes or spaces, also those that no line breaks at, divide
 # thousands
@@ -51,6 +52,8 @@ AMOUNT = (
     rf"|\(\s*{_SIGN}?{_GAP}{_DIGITS}{_GAP}({_SIGN}|%)?\s*\))\s*$"
 )
 WITHOUT_SIGNS = "write numbers without separators of thousands, signs and units"
+# vectors, as Python, JSON and NumPy write them
+VECTOR = rf"^\s*\[\s*{_FLOAT}(\s*[,\s]\s*{_FLOAT})+\s*\]\s*$"
 WHOLE, LEADING_ZERO = r"^\s*[-+]?\d+\s*$", r"^\s*[-+]?0\d"
 _NOT_KNOWN = r"k\.\s?a\.|n\.\s?[abdv]\.|#nv"
 MISSING = (
@@ -107,7 +110,7 @@ def warn_of_number(name: str, number: str) -> None:
     """Warn of a column of numbers that are text, such as this one, and learned as a category."""
     warnings.warn(
         f"column {name!r} is learned as a category, and its values look like numbers, such as "
-        f"{number!r}; give numbers (describe says how), or {argument(categorical=[name])}",
+        f"{number!r:.40}; give numbers (describe says how), or {argument(categorical=[name])}",
         NumbersAsTextWarning,
         stacklevel=2,
     )
@@ -235,7 +238,7 @@ class _Sample:
             either = "|".join(f"({pattern})" for pattern in patterns)
             return numbers_of(pc.match_substring_regex(values, either)).astype(bool)
 
-        numbers = like(NUMBER, DECIMAL_COMMA, AMOUNT)
+        numbers = like(NUMBER, DECIMAL_COMMA, AMOUNT, VECTOR)
         if not numbers.any() or numbers.sum() < MANY_NUMBERS * (~like(MISSING)).sum():
             return None
         if like(WHOLE).all() or like(LEADING_ZERO).any():

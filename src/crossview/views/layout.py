@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -177,16 +177,23 @@ def resolve_views(
 def views_by_prefix(names: Iterable[Any]) -> dict[str, list[str]] | None:
     """Return the columns called ``view__column``, by view; None if there are none.
 
-    Returns views: names of columns.  Those without a prefix are the second view where there is but
-    one: a column that happens to have one does not take the others away.  Else they are in no view.
+    Returns views: names of columns.  Those without a prefix are the last view where there is but
+    one: a column that happens to have one does not take the others away; or but one that is no
+    vector.  Else they are in no view.
     """
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(_prefix(name), []).append(name)
     others = groups.pop("", [])
-    if len(groups) == 1 and others:
+    several = [own for own in groups.values() if len(groups) > 1 and not _is_vector(own)]
+    if groups and others and len(several) <= 1:
         groups["others" if REST in groups else REST] = others
     return groups or None
+
+
+def _is_vector(names: Iterable[Any]) -> bool:
+    """Return whether columns are the numbers of vectors: vector__0, vector__1, ..."""
+    return all(str(name).rpartition("__")[2].isdecimal() for name in names)
 
 
 def _prefix(name: Any) -> str:
@@ -211,7 +218,7 @@ def about_unused(
     if others not in groups.values():
         words = f"not used, as columns called view__column are: {some_names(others)}; {how}"
         return [(UnusedColumnsWarning, words)]
-    words = f"a view {[*groups][1]!r} has the columns without a prefix: {some_names(others)}"
+    words = f"a view {[*groups][-1]!r} has the columns without a prefix: {some_names(others)}"
     left_out = f", {argument('ignore')} those to leave out" if ignores else ""
     return [(GuessWarning, f"{words}; {how}{left_out}")]
 
@@ -222,17 +229,25 @@ def warn_of_unused(names: Iterable[Any], *, ignores: bool = True) -> None:
         warnings.warn(words, kind, stacklevel=2)
 
 
+def matching(pattern: str, names: Sequence[str], known: Collection[str]) -> list[str]:
+    """Return the names that are a pattern, or that it matches as a glob; ``known`` are the same.
+
+    A pattern that matches none is a prefix: user stands for user__age and user__city.
+    """
+    if pattern in known:
+        return [pattern]
+    found = list(filter(re.compile(fnmatch.translate(pattern)).match, names))
+    return found or [name for name in names if name.startswith(f"{pattern}__")]
+
+
 def match_columns(view: str, pattern: str, names: Sequence[str]) -> list[int]:
     """Return the positions of the columns that a name or glob matches; `InputError` if none."""
-    if pattern in names:
-        return [list(names).index(pattern)]
-    matches = re.compile(fnmatch.translate(pattern)).match
-    found = [i for i, name in enumerate(names) if matches(name)]
+    found = set(matching(pattern, names, names))
     if not found:
         raise InputError(
             f"view {view!r}: no column is called {pattern!r}{closest_names(pattern, names)}"
         )
-    return found
+    return [i for i, name in enumerate(names) if name in found]
 
 
 def _choose(

@@ -81,7 +81,7 @@ def _describe(table: Any, source: TableSource, json: str | None, **options: Any)
         console.print(f"\n{description.n_rows:,} rows{shown}")
         return
     console.print(description_table(description))
-    hidden = len(description.columns) - MOST_COLUMNS_SHOWN
+    hidden = len(description.with_vectors()) - MOST_COLUMNS_SHOWN
     if hidden > 0:
         console.print(f"... and {hidden:,} more columns (--json has all of them)")
     console.print(f"\n{description.n_rows:,} rows, {len(description.columns):,} columns")

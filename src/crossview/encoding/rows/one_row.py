@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +49,7 @@ MOST_KEYS = 256
 EXAMPLE = datetime.datetime(2025, 4, 12, 10, 30)
 # types of cells that are taken as they are, and of those that are read all at once
 PLAIN = {float, int, str, bool, type(None), np.float64, np.int64}
+LISTS = (list, tuple, np.ndarray)
 PLAIN_NUMBERS, PLAIN_DATES = {float, int, type(None)}, {str, type(None)}
 
 
@@ -58,8 +60,9 @@ def first_row(x: Any, declared: Iterable[str]) -> dict[str, Any]:
     """
     named = [name for name in declared if not set(name) & set("*?[")]
     flat: dict[str, Any] = {}
-    nested = any(isinstance(value, Mapping) for _, value in _items(x))
-    for key, value in _items(x):
+    x = {key: _with_numbers(value) for key, value in _items(x)}
+    nested = any(isinstance(value, Mapping) for value in x.values())
+    for key, value in x.items():
         if value is None and nested and key not in named:
             if not any(name.startswith(f"{key}__") for name in named):
                 raise InputError(
@@ -74,6 +77,22 @@ def first_row(x: Any, declared: Iterable[str]) -> dict[str, Any]:
         else:
             flat[str(key)] = value
     return flat | dict.fromkeys(name for name in named if name not in flat)
+
+
+def _with_numbers(value: Any) -> Any:
+    """Return a value of a row with its vectors as mappings of positions to numbers."""
+    if isinstance(value, Mapping):
+        return {name: _with_numbers(cell) for name, cell in value.items()}
+    if not isinstance(value, LISTS):
+        return value
+    numbers = _listed(value)
+    kinds = {*map(type, numbers)} - {type(None)}
+    is_vector = kinds and bool not in kinds and all(issubclass(kind, Real) for kind in kinds)
+    return {str(i): number for i, number in enumerate(numbers)} if is_vector else value
+
+
+def _listed(values: Any) -> list[Any]:
+    return list(values.tolist() if isinstance(values, np.ndarray) else values)
 
 
 def _fields(own: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
@@ -144,6 +163,9 @@ class SingleRows:
             if mark:  # views may be declared by globs across prefixes
                 self._groups.setdefault(prefix, {})[rest] = place
         self._unused = {*others} - self._places.keys()
+        # how many numbers the vectors have whose columns are vector__0, vector__1, ...
+        parts = [name.rpartition("__") for name in self._places]
+        self._lengths = Counter(name for name, _, number in parts if number.isdecimal())
         self._hashed = [_Hashed(one, self._places[one.name], encoder) for one in plan.hashed]
         # numbers: those of a column of numbers, or all parts of a date or of the shape of a text
         self._whole: list[tuple[Column, int, int]] = []
@@ -282,7 +304,21 @@ class SingleRows:
             given.add(place)
             cells[place] = value
 
+        def put_vector(name: str, value: Any) -> bool:
+            n = self._lengths.get(name)
+            if n is None or not isinstance(value, LISTS):
+                return False
+            if len(value) != n:
+                raise InputError(
+                    f"is a vector of {n} numbers, and not of {len(value)}", column=name
+                )
+            for i, number in enumerate(_listed(value)):
+                put(places[f"{name}__{i}"], number)
+            return True
+
         for key, value in _items(x):
+            if put_vector(key, value):
+                continue
             place = places.get(key)
             if place is not None and not isinstance(value, Mapping):
                 put(place, value)
@@ -291,9 +327,10 @@ class SingleRows:
                 if value is None:
                     continue
                 if not isinstance(value, Mapping):
+                    form = f"{{{json.dumps(next(iter(own)))}: ...}}"
                     raise InputError(
                         f"is a view, and {value!r:.60} has no columns: give them with their "
-                        f"values, as {{{json.dumps(next(iter(own)))}: ...}}, or null",
+                        f"values, as {'[...]' if key in self._lengths else form}, or null",
                         column=str(key),
                     )
                 for name, cell in value.items():
@@ -301,6 +338,8 @@ class SingleRows:
                         raise _not_a_cell(cell, self._names[own[name]])
                 for name, cell in _fields(value):
                     place = own.get(name)
+                    if put_vector(f"{key}__{name}", cell) or put_vector(name, cell):
+                        continue
                     if place is None:
                         if cell is None and any(field.startswith(f"{name}__") for field in own):
                             continue  # an object that is missing
