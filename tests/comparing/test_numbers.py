@@ -342,3 +342,14 @@ def test_members_of_an_ensemble_are_on_the_scale_for_which_their_weights_are():
         blend = Blend(np.array([0]), np.array([0.8]))
         (member,) = ensemble_row(ComparisonRow("ensemble", ""), blend, None, [row]).members
         assert member.setting == setting
+
+
+def test_members_of_an_ensemble_have_the_bins_that_most_folds_chose():
+    """Bins are those of all members: those of one fold of one member would change the others."""
+    chosen = [{"alpha": 1.0, "bins": 10}, {"alpha": 3.0}, {"alpha": 0.3}]
+    fm = ComparisonRow("fm", "", rows_per_second=1.0, predicted_per_second=1.0)
+    blend = Blend(np.array([0]), np.array([0.8]))
+    for row, setting in ((chosen, chosen[2]), ([*chosen, chosen[0], chosen[0]], chosen[0])):
+        fm = replace(fm, chosen=row, setting=chosen[0])
+        (member,) = ensemble_row(ComparisonRow("ensemble", ""), blend, None, [fm]).members
+        assert member.setting == setting

@@ -73,11 +73,7 @@ class Blending:
         self.y = {f: data.y[data.splits[f].test][self.rows[f]] for f in folds}
         self.codes = {f: self.problem.encode(self.y[f]) for f in folds}
         # an ensemble has one encoding: that without bins of numbers, or that with them
-        n_binned = [
-            sum(bool(of_model[f].setting.get("bins")) for f in folds)
-            for of_model in scores.values()
-        ]
-        binned = [2 * n > len(folds) for n in n_binned]
+        binned = [_binned([of_model[f].setting for f in folds]) for of_model in scores.values()]
         pools = [np.flatnonzero(binned), np.flatnonzero(np.logical_not(binned))]
         self.pools = [pool for pool in pools if len(pool)]
         per_model = [self._predictions(of_model, folds) for of_model in scores.values()]
@@ -173,13 +169,22 @@ class Blending:
         return found
 
 
-def _of_usual_scale(row: ComparisonRow) -> dict[str, Any]:
-    """Return the setting of a row, or the last one on the scale that most folds chose."""
-    scales = [one.get("target_scale") for one in row.chosen]
-    usual = max(scales, key=scales.count, default=row.setting.get("target_scale"))
-    if row.setting.get("target_scale") == usual:
-        return row.setting
-    return next(one for one in reversed(row.chosen) if one.get("target_scale") == usual)
+def _binned(settings: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether more than half of the folds chose bins of the numbers."""
+    return 2 * sum(bool(one.get("bins")) for one in settings) > len(settings)
+
+
+def _usual_setting(row: ComparisonRow) -> dict[str, Any]:
+    """Return the setting of a row, or the last one with the bins and scale that most folds chose.
+
+    Its weight is for these, and bins are those of all members.
+    """
+    binned = _binned(row.chosen)
+    usual = [one for one in row.chosen if bool(one.get("bins")) == binned] or [row.setting]
+    scales = [one.get("target_scale") for one in usual]
+    scale = max(scales, key=scales.count)
+    usual = [one for one in usual if one.get("target_scale") == scale]
+    return row.setting if row.setting in usual else usual[-1]
 
 
 def ensemble_row(
@@ -190,13 +195,12 @@ def ensemble_row(
     blend: of all folds.
     threshold: of all folds, of the positive class.
     rows: all models that were blended, in the order of the blend.
-    Returns row: with members, the largest weight first, each in the setting of its row, but on the
-      scale of the targets that most folds chose, for which its weight is.
+    Returns row: with members, the largest weight first, each in its `_usual_setting`.
     """
     members, seconds = [], 0.0
     for k, weight in zip(blend.members.tolist(), blend.weights.tolist(), strict=True):
         one = rows[k]
-        chosen = _of_usual_scale(one)
+        chosen = _usual_setting(one)
         epochs = chosen.get("epochs", one.epochs)
         setting = {name: value for name, value in chosen.items() if name != "epochs"}
         members.append(Member(one.model, weight, setting, epochs))
