@@ -265,6 +265,12 @@ def test_an_order_without_times_is_one_of_time_only_where_numbers_wander():
         found = find(runs.assign(at=written), "label", {"a": "a__*"}, task="regression")
         assert [one.column for one in found.tests] == [None]
         assert found.choice.column is None
+    newest_first = runs.assign(at=written[::-1].to_numpy())
+    found = find(newest_first, "label", {"a": "a__*"}, task="regression")
+    assert (found.choice, found.backward) == (None, "at")
+    (line,) = found.lines()
+    assert "but the last rows are the oldest by at" in line
+    assert line.endswith("time='at' scores each fold by models of the rows that are earlier")
     mixed = runs.assign(at=written).sample(frac=1.0, random_state=0)
     lines = find(mixed, "label", {"a": "a__*"}, task="regression").lines()
     assert any("'at' is a date, and compare has random folds" in line for line in lines)

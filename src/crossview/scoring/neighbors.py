@@ -145,6 +145,7 @@ class SplitFinding:
     time: a column of times that start again in each of its blocks.
     is_text: whether these are years that are text.
     timeless: whether the order matters, but nothing says that it is one of time.
+    backward: a column of times that fall from row to row, if the order matters.
     date: a column of dates.
     copies: how many rows are equal to an earlier one, with its label, and could be told apart.
     out_of_time: columns that there was no time to test.
@@ -160,6 +161,7 @@ class SplitFinding:
     time: str | None = None
     is_text: bool = False
     timeless: bool = False
+    backward: str | None = None
     date: str | None = None
     copies: int = 0
     out_of_time: list[str] | None = None
@@ -219,12 +221,19 @@ class SplitFinding:
                 f"be that of places, groups or values, and decides no folds; if new rows are later "
                 f"ones, give {argument(in_order=True)}"
             )
+        if self.backward is not None:
+            lines.append(
+                f"{self.tests[0].words}{self.rows}, but the last rows are the oldest by "
+                f"{self.backward}, so their order decides no folds: "
+                f"{argument(time=self.backward)} scores each fold by models of the rows that are "
+                "earlier"
+            )
         if self.sorted_by_label:
             lines.append(
                 f"the rows are sorted by label{self.rows}: whether they also have an order of "
                 f"time cannot be tested, and folds are random unless {argument(in_order=True)}"
             )
-        elif choice is None and self.date is not None:
+        elif choice is None and self.date is not None and self.backward is None:
             lines.append(
                 f"{self.date!r} is a date, and compare has random folds: "
                 f"{argument(time=self.date)} scores each fold by models of the rows before it; "
@@ -291,7 +300,7 @@ def _find_split(
     sample = _blocks(len(rows), most)
     is_constant = (rows.y == rows.y[0]).all()
     if (in_blocks and not is_constant and not _can_split(rows.y, problem)) or (
-        _tells_label(rows.y, problem) and not _is_in_time(dates, rows)
+        _tells_label(rows.y, problem) and _clock(dates, rows)[0] is None
     ):
         finding.sorted_by_label = True
     else:
@@ -302,14 +311,17 @@ def _find_split(
             if found is not None:
                 finding.tests.append(found)
             if found is not None and found.matters:
-                in_time = _is_in_time(dates, rows)
-                if not in_time:
+                clock, falls = _clock(dates, rows)
+                if clock is not None:
+                    finding.backward = clock if falls else None
+                else:
                     finding.sorted_by, finding.time = _sorted_by(dates, rows)
                     if finding.time is not None and finding.time not in dates:
                         finding.is_text = is_text(rows.X.column(finding.time).type)
                     named = finding.sorted_by is not None or finding.time is not None
                     finding.timeless = not (named or _wanders(rows))
-                matters = finding.sorted_by is None and not finding.timeless
+                is_later = finding.sorted_by is None and finding.backward is None
+                matters = is_later and not finding.timeless
                 finding.tests[0] = replace(found, matters=matters)
     names = [
         one
@@ -472,16 +484,22 @@ def _sorted_by(dates: list[str], rows: LabeledBatch) -> tuple[str | None, str | 
     return None, None
 
 
-def _is_in_time(dates: list[str], rows: LabeledBatch) -> bool:
-    """Whether the times of a column never fall, or never rise, from row to row."""
+def _clock(dates: list[str], rows: LabeledBatch) -> tuple[str | None, bool]:
+    """Return a column of times that never fall, or never rise, from row to row; whether they fall.
+
+    Where several do, one that rises.
+    """
+    found: tuple[str | None, bool] = (None, False)
     if isinstance(rows.X, MultiView):
-        return False
+        return found
     for name, x in _numbers(dates, rows.X).items():
         change = np.diff(x)
-        in_order = change.any() and ((change >= 0.0).all() or (change <= 0.0).all())
-        if in_order and (name in dates or _is_time(name, x)):
-            return True
-    return False
+        rises, falls = (change >= 0.0).all(), (change <= 0.0).all()
+        if rises != falls and (name in dates or _is_time(name, x)):
+            found = (name, bool(falls))
+            if rises:
+                break
+    return found
 
 
 def _wanders(rows: LabeledBatch) -> bool:
