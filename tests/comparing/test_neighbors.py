@@ -260,6 +260,20 @@ def test_an_order_without_times_is_one_of_time_only_where_numbers_wander():
     assert "but no column has times in that order: it may be that of places" in line
     timed = runs.assign(a__time=np.arange(1500) // 3)
     assert find(timed, "label", task="regression").choice.column is None
+    at = pd.Series(pd.date_range("1965-03-01", periods=1500, freq="61s"))
+    for written in (at, at.dt.strftime("%d.%m.%Y %H:%M:%S")):  # in no view
+        found = find(runs.assign(at=written), "label", {"a": "a__*"}, task="regression")
+        assert [one.column for one in found.tests] == [None]
+        assert found.choice.column is None
+    newest_first = runs.assign(at=written[::-1].to_numpy())
+    found = find(newest_first, "label", {"a": "a__*"}, task="regression")
+    assert (found.choice, found.backward) == (None, "at")
+    (line,) = found.lines()
+    assert "but the last rows are the oldest by at" in line
+    assert line.endswith("time='at' scores each fold by models of the rows that are earlier")
+    mixed = runs.assign(at=written).sample(frac=1.0, random_state=0)
+    lines = find(mixed, "label", {"a": "a__*"}, task="regression").lines()
+    assert any("'at' is a date, and compare has random folds" in line for line in lines)
     kept = table.assign(day=np.arange(1500) // 3)  # in no view, and no groups
     found = find(kept, "label", {"a": "a__*", "b": "b__*"})
     assert [one.column for one in found.tests] == [None]

@@ -377,3 +377,8 @@ def test_a_table_with_a_column_per_id_is_transposed(tmp_path):
         train(sources, "y", on="sample")
     with pytest.raises(InputError, match=r"no column 'gene' to join by \(there are"):
         train(sources, "y", on="gene")
+    query = r"no column 'sample' to join by; .* query: .* LEFT JOIN .*g\.csv' USING \(gene\)"
+    obs.assign(gene="g0").to_csv(sources["obs"])
+    genes.rename(columns=str.upper).to_csv(tmp_path / "g.csv")
+    with pytest.raises(InputError, match=query):  # of several ids
+        train(sources | {"genes": tmp_path / "g.csv"}, "y", on=["sample", "gene"])

@@ -16,7 +16,15 @@ from sklearn.metrics import average_precision_score, r2_score, roc_auc_score
 
 import crossview
 from command_line import run
-from crossview import InputError, LearnedRowsWarning, MultiView, Scoring, datasets, evaluate
+from crossview import (
+    InputError,
+    LearnedRowsWarning,
+    MultiView,
+    Scoring,
+    ViewEncoder,
+    datasets,
+    evaluate,
+)
 from crossview.evaluating.slices import NumberSample
 from crossview.reporting.displays.curves import MetricOverTimeDisplay
 from crossview.reporting.displays.ranking import ReliabilityDisplay, Roc
@@ -441,6 +449,21 @@ def test_ranges_of_dates_end_where_dates_of_the_column_are(model, table):
     assert {np.datetime64(end) for end in ends} <= set(times)
     assert [one.value for one in zoned.slices] == [f"{one.value} UTC" for one in plain.slices]
     assert [one.start for one in found.windows][:2] == ["1969-01-06 UTC", "1969-03-17 UTC"]
+
+
+@pytest.mark.filterwarnings("ignore::crossview.errors.LearnedRowsWarning")
+def test_ids_that_the_model_takes_as_categories_make_no_ranges(table):
+    ids = 1_234_560 + np.arange(N) % 30
+    table = table.append_column("user", pa.array(ids)).append_column("n", pa.array(ids / 1.0))
+    for given in ({"views": {"u": ["u__x", "user"]}, "categorical": ["user"]}, {"per": "user"}):
+        trained = crossview.train(table, "y", model="linear", encoder=ViewEncoder(**given))
+        by_user, by_number = evaluate(trained, table, by=["user", "n"], views=False).by
+        assert [one.value for one in by_user.slices][:2] == ["1234560", "1234561"]
+        assert by_user.slices[-1].value == "(others)"
+        assert by_number.slices[0].value == "1234560 to 1234563"
+    few = table.set_column(table.column_names.index("n"), "n", pa.array(ids % 2 + 1e6))
+    names = {one.value for one in evaluate(trained, few, by="n", views=False).by[0].slices}
+    assert names == {"1000000", "1000001"}
 
 
 def test_many_values_gaps_and_rare_ones_make_slices(model, table):

@@ -292,7 +292,7 @@ class _Evaluators:
 def _survey(model: tuple, part: _Part, by: list[str], time: str | None) -> Survey:
     spec, rows = model
     rows = part.of(rows)
-    return Survey(rows, by, time).count(spec, rows)
+    return Survey(spec, rows, by, time).count(spec, rows)
 
 
 def _count_unknown(model: tuple, part: _Part) -> UnknownLabels:

@@ -81,7 +81,8 @@ def evaluate(
         belong together.  None: frames have the same rows, in one order or by their pandas index.
     by : str or sequence of str, default=()
         Columns of ``X``: the metric for each of their 20 most frequent values, or for ten ranges
-        of numbers or dates.  One more pass over these columns finds them.
+        of numbers, unless the model takes them as categories, or of dates.  One more pass over
+        these columns finds them.
     time : str, default=None
         A column of times or numbers: loss, metric and drift over time.  Numbers between 1e8 and
         1e11 are Unix time in seconds (beyond, in milliseconds).
@@ -154,7 +155,9 @@ def evaluate(
     )
     # 2. what divides the rows: one pass over these columns
     table: Any = rows.source
-    spec.slices = [find_slices(table, column) for column in by]
+    spec.slices = [
+        find_slices(table, column, is_category=spec.is_category(column)) for column in by
+    ]
     spec.windows = _dividing_windows(rows, time, window)
     # 3. one pass over all
     counter = RowCounter(spec)

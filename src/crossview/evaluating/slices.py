@@ -110,12 +110,13 @@ class ByValue:
 class ColumnValues:
     """The values of a column, from which its slices follow; those of two parts add up.
 
+    is_category: whether its numbers are names, as those of users, and make no ranges.
     sample: of a column of numbers or dates.
     """
 
-    def __init__(self, column: str, kind: Any) -> None:
+    def __init__(self, column: str, kind: Any, *, is_category: bool = False) -> None:
         self.column, self.is_date = column, is_date(kind)
-        self.is_number = is_number(kind) or self.is_date
+        self.is_number = (is_number(kind) and not is_category) or self.is_date
         self._zone = utc_of(kind)
         self.sample = NumberSample()
         self._counts: Counter[Any] = Counter()
@@ -176,15 +177,16 @@ class ColumnValues:
         return ByValue(self.column, names, {value: code for code, value in enumerate(frequent)})
 
 
-def find_slices(table: Source, column: str) -> ByValue:
+def find_slices(table: Source, column: str, *, is_category: bool = False) -> ByValue:
     """Return the slices of a column, by one pass over it.
 
     The 20 most frequent values are slices; numbers and dates with more values are divided into ten
-    ranges of about as many rows each.
+    ranges of about as many rows each, unless they are categories.
     """
     if column not in table.column_names:  # such as one without a name
         raise InputError(f"no column {column!r}")
-    found = ColumnValues(column, table.schema.field(column).type)
+    kind = table.schema.field(column).type
+    found = ColumnValues(column, kind, is_category=is_category)
     for batch in table.select([column]):
         found.add(batch.X.column(0))
     return found.slices()
@@ -193,7 +195,7 @@ def find_slices(table: Source, column: str) -> ByValue:
 def _end(value: float, step: float) -> str:
     """The end of a range of numbers, or of dates with a step of so many seconds."""
     if not step:
-        return f"{value:.6g}"
+        return _number(value)
     when = np.datetime64(int(np.floor(value)), "s")
     return str(when.astype("M8[D]") if step == DAY else when).replace("T", " ")
 
@@ -201,7 +203,12 @@ def _end(value: float, step: float) -> str:
 def _name(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return _number(value) if isinstance(value, float) else str(value)
+
+
+def _number(value: float) -> str:
+    """Six digits; all before the point, as of an id or of 20250412."""
+    return f"{value:.0f}" if 1e6 <= abs(value) < 1e15 else f"{value:.6g}"
 
 
 def numbers_in(values: Any, column: str) -> np.ndarray:

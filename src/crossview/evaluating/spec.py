@@ -67,6 +67,14 @@ class EvaluationSpec:
         """Names of the views."""
         return tuple(self.fitted.learner.layout_.names)
 
+    def is_category(self, column: str) -> bool:
+        """Whether the model takes the values of a column as categories, or as users."""
+        encoder = self.fitted.encoder
+        known = isinstance(encoder, ViewEncoder) and (
+            column == encoder.per or encoder.kinds().get(column) == "categorical"
+        )
+        return known or (isinstance(self.groups, str) and column == self.groups)
+
     def score(self, X: Any) -> Scored:
         """Return what the model says of some rows."""
         learner = self.fitted.learner

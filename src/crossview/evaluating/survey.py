@@ -58,19 +58,25 @@ def positions(counts: Sequence[Counter[Any]]) -> list[Position]:
 class Survey:
     """Counts of a pass over labels and dividing columns; those of consecutive parts add up.
 
+    spec: what is evaluated.
     rows: the rows, with the columns to keep.
     by: columns whose values divide the rows.
     time: the column of the times, if they do.
     counts: of each part: its rows, those with a label, and the numbers of columns.
     """
 
-    def __init__(self, rows: ModelRows, by: Sequence[str], time: str | None) -> None:
+    def __init__(
+        self, spec: EvaluationSpec, rows: ModelRows, by: Sequence[str], time: str | None
+    ) -> None:
         self.counts: list[Counter[Any]] = [Counter()]
         self.values: dict[str, ColumnValues] = {}
         self.times: TimeRange | None = None
         if rows.source.has_columns:
             kinds = rows.source.schema
-            self.values = {name: ColumnValues(name, kinds.field(name).type) for name in by}
+            self.values = {
+                name: ColumnValues(name, kinds.field(name).type, is_category=spec.is_category(name))
+                for name in by
+            }
             self.times = None if time is None else time_range(rows.source, time)
 
     def count(self, spec: EvaluationSpec, rows: ModelRows) -> Survey:

@@ -145,7 +145,8 @@ class SplitFinding:
     time: a column of times that start again in each of its blocks.
     is_text: whether these are years that are text.
     timeless: whether the order matters, but nothing says that it is one of time.
-    date: a column of dates in the views.
+    backward: a column of times that fall from row to row, if the order matters.
+    date: a column of dates.
     copies: how many rows are equal to an earlier one, with its label, and could be told apart.
     out_of_time: columns that there was no time to test.
     repeated: columns with the name of an identifier of which most values have several rows, or
@@ -160,6 +161,7 @@ class SplitFinding:
     time: str | None = None
     is_text: bool = False
     timeless: bool = False
+    backward: str | None = None
     date: str | None = None
     copies: int = 0
     out_of_time: list[str] | None = None
@@ -219,12 +221,19 @@ class SplitFinding:
                 f"be that of places, groups or values, and decides no folds; if new rows are later "
                 f"ones, give {argument(in_order=True)}"
             )
+        if self.backward is not None:
+            lines.append(
+                f"{self.tests[0].words}{self.rows}, but the last rows are the oldest by "
+                f"{self.backward}, so their order decides no folds: "
+                f"{argument(time=self.backward)} scores each fold by models of the rows that are "
+                "earlier"
+            )
         if self.sorted_by_label:
             lines.append(
                 f"the rows are sorted by label{self.rows}: whether they also have an order of "
                 f"time cannot be tested, and folds are random unless {argument(in_order=True)}"
             )
-        elif choice is None and self.date is not None:
+        elif choice is None and self.date is not None and self.backward is None:
             lines.append(
                 f"{self.date!r} is a date, and compare has random folds: "
                 f"{argument(time=self.date)} scores each fold by models of the rows before it; "
@@ -268,8 +277,9 @@ def find_split(
 def _find_split(
     source: LabeledSource, problem: Problem, rope: float, seed: int, deadline: float, always: bool
 ) -> SplitFinding:
-    others = _possible_groups(source)
-    rows, whole = _read(source.with_columns(others))
+    others, dates = _possible_groups(source), [*source.dates, *_unused_dates(source)]
+    rows, whole = _read(source.with_columns([*others, *dates[len(source.dates) :]]))
+    dates += _dates_of_text(rows.X, others)
     y = rows.y
     known = np.flatnonzero(problem.is_known(y))
     finding = SplitFinding([], rows="" if whole else f" of the first {len(y):,} rows")
@@ -280,9 +290,9 @@ def _find_split(
                 f"{len(known):,} rows have {codes.max() + 1:,} values, and whether rows of one are "
                 f"alike is not tested below {FEWEST_ROWS} rows"
             )
-        finding.repeated = _of_one_label(source, rows, problem) | finding.repeated
+        finding.repeated = _of_one_label(source, dates, rows, problem) | finding.repeated
         return finding
-    finding.copies, finding.date = _copies(rows), next(iter(source.dates), None)
+    finding.copies, finding.date = _copies(rows), next(iter(dates), None)
     n_columns = sum(map(len, source.columns.values())) or rows.X.layout.n_columns
     most = max(LEAST_OF_TEST, min(ROWS_OF_TEST, CELLS_OF_TEST // n_columns))
     in_blocks, z = _order_of_labels(rows.y, problem)
@@ -290,7 +300,7 @@ def _find_split(
     sample = _blocks(len(rows), most)
     is_constant = (rows.y == rows.y[0]).all()
     if (in_blocks and not is_constant and not _can_split(rows.y, problem)) or (
-        _tells_label(rows.y, problem) and not _is_in_time(source, rows)
+        _tells_label(rows.y, problem) and _clock(dates, rows)[0] is None
     ):
         finding.sorted_by_label = True
     else:
@@ -301,16 +311,23 @@ def _find_split(
             if found is not None:
                 finding.tests.append(found)
             if found is not None and found.matters:
-                in_time = _is_in_time(source, rows)
-                if not in_time:
-                    finding.sorted_by, finding.time = _sorted_by(source, rows)
-                    if finding.time is not None and finding.time not in source.dates:
+                clock, falls = _clock(dates, rows)
+                if clock is not None:
+                    finding.backward = clock if falls else None
+                else:
+                    finding.sorted_by, finding.time = _sorted_by(dates, rows)
+                    if finding.time is not None and finding.time not in dates:
                         finding.is_text = is_text(rows.X.column(finding.time).type)
                     named = finding.sorted_by is not None or finding.time is not None
                     finding.timeless = not (named or _wanders(rows))
-                matters = finding.sorted_by is None and not finding.timeless
+                is_later = finding.sorted_by is None and finding.backward is None
+                matters = is_later and not finding.timeless
                 finding.tests[0] = replace(found, matters=matters)
-    names = [one for one in others if is_group_name(one) or not TIME_NAME.search(one)]
+    names = [
+        one
+        for one in others
+        if one not in dates and (is_group_name(one) or not TIME_NAME.search(one))
+    ]
     columns = group_columns(rows.X, names) if names else {}
     for column, codes in columns.items():
         if time.monotonic() > deadline:
@@ -338,12 +355,14 @@ def _find_split(
             of_others = compare_neighbors(part, later_rows(len(sample), rng, codes[sample]), rope)
             if of_others is not None and not of_others.matters:
                 finding.tests[0] = replace(ordered, matters=False)
-    of_one_label = _of_one_label(source, rows, problem)
+    of_one_label = _of_one_label(source, dates, rows, problem)
     finding.repeated |= {one: words for one, words in of_one_label.items() if one not in columns}
     return finding
 
 
-def _of_one_label(source: LabeledSource, rows: LabeledBatch, problem: Problem) -> dict[str, str]:
+def _of_one_label(
+    source: LabeledSource, dates: list[str], rows: LabeledBatch, problem: Problem
+) -> dict[str, str]:
     """Return columns of text or whole numbers whose values have one label each, and in how many.
 
     So do patients with several visits, whatever their column is called.  A number that the label
@@ -353,7 +372,7 @@ def _of_one_label(source: LabeledSource, rows: LabeledBatch, problem: Problem) -
         return {}
     from pyarrow import types
 
-    y, dates = np.unique(problem.encode(rows.y), return_inverse=True)[1], source.dates
+    y = np.unique(problem.encode(rows.y), return_inverse=True)[1]
     fits = [
         one.name
         for one in rows.X.schema
@@ -433,7 +452,7 @@ def _stand_together(codes: np.ndarray) -> bool:
     return bool(np.count_nonzero(np.diff(codes)) <= TOGETHER * len(np.unique(codes)))
 
 
-def _sorted_by(source: LabeledSource, rows: LabeledBatch) -> tuple[str | None, str | None]:
+def _sorted_by(dates: list[str], rows: LabeledBatch) -> tuple[str | None, str | None]:
     """Return a column by which the rows are sorted, and times that start again with each value.
 
     Numbers of somebody or something may be given in the order of time: they are it only where
@@ -442,12 +461,12 @@ def _sorted_by(source: LabeledSource, rows: LabeledBatch) -> tuple[str | None, s
     """
     if isinstance(rows.X, MultiView):
         return None, None
-    names, numbers = rows.X.column_names, _numbers(source, rows.X)
+    names, numbers = rows.X.column_names, _numbers(dates, rows.X)
     rises = {name: np.diff(x) for name, x in numbers.items()}
     for name in names:
         column = rows.X.column(name)
         text, number = is_text(column.type), "int" in str(column.type)
-        if name in source.dates or column.null_count or not (text or number):
+        if name in dates or column.null_count or not (text or number):
             continue
         codes, values = _coded(column)
         n_values, largest = len(np.unique(codes)), np.bincount(codes).max()
@@ -460,21 +479,27 @@ def _sorted_by(source: LabeledSource, rows: LabeledBatch) -> tuple[str | None, s
         inside = np.diff(codes) == 0
         again = [one for one, change in rises.items() if _starts_again(change, inside)]
         if again or not is_group_name(name):
-            times = (one for one in again if one in source.dates or _is_time(one, numbers[one]))
+            times = (one for one in again if one in dates or _is_time(one, numbers[one]))
             return name, next(times, None)
     return None, None
 
 
-def _is_in_time(source: LabeledSource, rows: LabeledBatch) -> bool:
-    """Whether the times of a column never fall, or never rise, from row to row."""
+def _clock(dates: list[str], rows: LabeledBatch) -> tuple[str | None, bool]:
+    """Return a column of times that never fall, or never rise, from row to row; whether they fall.
+
+    Where several do, one that rises.
+    """
+    found: tuple[str | None, bool] = (None, False)
     if isinstance(rows.X, MultiView):
-        return False
-    for name, x in _numbers(source, rows.X).items():
+        return found
+    for name, x in _numbers(dates, rows.X).items():
         change = np.diff(x)
-        in_order = change.any() and ((change >= 0.0).all() or (change <= 0.0).all())
-        if in_order and (name in source.dates or _is_time(name, x)):
-            return True
-    return False
+        rises, falls = (change >= 0.0).all(), (change <= 0.0).all()
+        if rises != falls and (name in dates or _is_time(name, x)):
+            found = (name, bool(falls))
+            if rises:
+                break
+    return found
 
 
 def _wanders(rows: LabeledBatch) -> bool:
@@ -503,7 +528,7 @@ def _wanders(rows: LabeledBatch) -> bool:
     return False
 
 
-def _numbers(source: LabeledSource, table: Any) -> dict[str, np.ndarray]:
+def _numbers(dates: list[str], table: Any) -> dict[str, np.ndarray]:
     """Return columns of numbers, dates and years without missing values as numbers."""
     import pyarrow.compute as pc
 
@@ -516,7 +541,7 @@ def _numbers(source: LabeledSource, table: Any) -> dict[str, np.ndarray]:
             found[name] = numbers_of(column).astype(np.float64)
         elif is_date(column.type):
             found[name] = as_times(name, column.combine_chunks()).view(np.int64).astype(np.float64)
-        elif name in source.dates:
+        elif name in dates:
             column = column.combine_chunks()
             for text in find_formats([{name: column}], [name]).values():
                 times = as_times(name, column, text.format)
@@ -618,7 +643,7 @@ def _possible_groups(source: LabeledSource) -> list[str]:
     """
     if not source.has_columns:
         return []
-    used = {column for group in source.columns.values() for column in group}
+    used = _used(source)
     from pyarrow import types
 
     def fits(kind: Any) -> bool:
@@ -631,6 +656,26 @@ def _possible_groups(source: LabeledSource) -> list[str]:
         and (field.name not in used or is_group_name(field.name))
         and fits(field.type)
     ]
+
+
+def _unused_dates(source: LabeledSource) -> list[str]:
+    """Columns of dates in no view: when a row was written, which no model may learn."""
+    if not source.has_columns:
+        return []
+    used = {*_used(source), *source.other_columns}
+    return [one.name for one in source.table.schema if is_date(one.type) and one.name not in used]
+
+
+def _dates_of_text(table: Any, names: list[str]) -> list[str]:
+    """Return the columns of text that are dates in all of these rows."""
+    texts = [name for name in names if is_text(table.schema.field(name).type)]
+    found = find_formats([{name: one_array(table.column(name)) for name in texts}], texts)
+    return [name for name, one in found.items() if one.is_sure]
+
+
+def _used(source: LabeledSource) -> set[str]:
+    """The columns of the views."""
+    return {column for group in source.columns.values() for column in group}
 
 
 def _coded(column: Any) -> tuple[np.ndarray, Any]:

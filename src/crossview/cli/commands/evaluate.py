@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 OPTIONS = """
 --label COLUMN: The labels. Default: the label of the model.
 --by COLUMNS: The metric for each value of these columns of SOURCE, such as country: the 20 most
-    frequent ones, or ten ranges of numbers or dates. Names with commas between.
+    frequent ones, or ten ranges of numbers (but of ids that the model takes as categories) or
+    dates. Names with commas between.
 --time COLUMN: Loss, metric and drift over time, by this column of times or numbers.
 --window TIME|ROWS: The width of a window of --time, such as 1d, 6h or 30min; a bare number is a
     number of rows in the order of SOURCE. Default: about ten windows.

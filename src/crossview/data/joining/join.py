@@ -174,6 +174,12 @@ def _check_keys(keys: list[str] | None, streams: Sequence[tuple[str | None, Sour
         for view, stream in streams:
             if name not in stream.column_names:
                 close = _transposed(name, stream, streams)
+                own = [one for one in keys if one in stream.column_names]
+                if own and not close:  # such as items, beside users
+                    close = (
+                        f"; tables that have {own[0]} alone are joined by a query: SELECT ... "
+                        f"LEFT JOIN {(stream.file or view)!r} USING ({own[0]})"
+                    )
                 close = close or closest_names(name, stream.column_names)
                 where = f" in view {view!r}" if stream.file is None and view is not None else ""
                 raise InputError(f"no column {name!r} to join by{where}{close}", file=stream.file)
