@@ -1,5 +1,7 @@
 """Extremely randomized trees: the arrays, shares of classes, categories, missing views."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
@@ -68,6 +70,16 @@ def test_numbers_far_from_zero_and_beyond_32_bits_are_told_apart():
     y = (seconds % 100 > 50) ^ (X[:, 1] > 0)
     model = MultiViewExtraTreesClassifier([1, 1], max_features=1.0, **FEW).fit(X[:300], y[:300])
     assert model.score(X[300:], y[300:]) > 0.95
+
+
+@pytest.mark.filterwarnings("default")
+def test_threads_leave_the_filters_of_warnings_as_they_were(recwarn):
+    X, y = noisy(0)
+    filters = list(warnings.filters)
+    for _ in range(5):
+        MultiViewExtraTreesRegressor([3, 1], n_estimators=100, n_jobs=4).fit(X, y)
+        assert list(warnings.filters) == filters
+    assert not recwarn
 
 
 def test_numbers_are_means_of_leaves():

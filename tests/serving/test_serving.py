@@ -221,6 +221,9 @@ def one_server(tmp_path_factory, model_file):
     [
         ("/predict", b"", 422, "the body is empty"),
         ("/predict", b'{"row": {', 422, "the body ends before the JSON does"),
+        ("/predict", rb'{"row": {"user__city": "\ud83d"}}', 422, "half of a character, as"),
+        ("/predict", rb'{"row": {"user__city": "\ud83d, or"}}', 422, "half of a character, as"),
+        ("/predict", rb'{"row": {"user__city": "\udc00 or so"}}', 422, "half of a character, as"),
         ("/predict", b"{}", 422, "give row"),
         ("/predict", b"[]", 422, 'object`, got `array`; give {"row": {...}}, with "id" if you'),
         ("/predict", b'{"user__age": 3}', 422, 'unknown field `user__age`; give {"row": {...}}'),
@@ -228,7 +231,7 @@ def one_server(tmp_path_factory, model_file):
         ("/predict", b'{"row": {"user__age": -Infinity}}', 422, "no infinity: write null"),
         ("/predict", b'{"row": {"user__age": -1e999}}', 422, "-1e999 is too large: write null"),
         ("/predict", b'{"row": {}, "id": "x1-0"}', 422, "'x1-0' looks like an id of the server"),
-        ("/predict?explian=1", b'{"row": {}}', 422, "'explian'; there are durable and explain"),
+        ("/predict?explian=1", b'{"row": {}}', 422, "'explian' (there are: durable, explain, top)"),
         ("/predict", b'{"row": {}, "rows": []}', 422, "give row, or rows"),
         ("/predict", b'{"rows": [], "id": "a"}', 422, "an id is for one row"),
         ("/predict", b'{"row": {}, "more": 1}', 422, "more"),

@@ -2,12 +2,17 @@
 
 import asyncio
 import os
+import shutil
 import signal
+import sqlite3
 import sys
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
+from crossview.server_log.addresses import LOG
+from crossview.server_log.databases import AwayError, Sqlite
 from crossview.server_log.log import Prediction, own_id
 from crossview.serving.storage.commits import KNOWN, NEW, Entry
 from crossview.serving.storage.folder import Folder
@@ -62,3 +67,16 @@ def test_a_bug_of_the_process_is_told_and_others_are_written(tmp_path, model_fil
 
     with closing(Folder(tmp_path)) as folder, closing(folder.open(model_file)):
         run("asyncio", main(folder.where))
+
+
+def test_a_full_disk_is_called_so(tmp_path, monkeypatch):
+    (tmp_path / LOG).touch()
+    folder = Sqlite(tmp_path)
+    for free, words in ((1 << 30, "disk I/O error"), (4096, "the disk is full")):
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free))
+        with (
+            pytest.raises(AwayError, match=rf"cannot be used \({words}\)"),
+            folder.reading(),
+        ):
+            raise sqlite3.OperationalError("disk I/O error")
+    folder.close()

@@ -12,6 +12,7 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +31,8 @@ WRITING, LEADING = 1, 2
 MOST_IDLE, MOST_IDLE_LEADING = 5, 5
 # of one statement, in either database
 MOST_VALUES = 32_766
+# bytes that SQLite needs beside the log; with less a disk is full
+ROOM = 1 << 16
 # bytes of a file in one row of a table
 PART = 1 << 24
 
@@ -199,7 +202,9 @@ class Sqlite(Database):
         try:
             yield
         except sqlite3.OperationalError as error:
-            raise AwayError(f"cannot be used ({error})", file=self.file) from error
+            is_full = shutil.disk_usage(self.path.parent).free < ROOM  # SQLite: disk I/O error
+            words = "the disk is full" if is_full else str(error)
+            raise AwayError(f"cannot be used ({words})", file=self.file) from error
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise self.damaged(str(error)) from error
 

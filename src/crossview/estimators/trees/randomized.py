@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -89,8 +91,9 @@ class RandomizedTrees(TreesModel):
             low, span = _range_of(X)
             model.set_params(n_estimators=len(range(i, self.n_estimators, n_orders)))
             # scikit-learn rounds to float32, of which a range from 0 to 1 has most
-            model.fit((X - low) / span, targets.y, targets.weight)
-            gains += model.feature_importances_ / n_orders
+            with _filters_kept():
+                model.fit((X - low) / span, targets.y, targets.weight)
+                gains += model.feature_importances_ / n_orders
             found = [one.tree_ for one in model.estimators_]
             parts += trees_of(found, low, span, n_classes, 1.0 / n_all)
         baseline = np.zeros(1)
@@ -100,6 +103,20 @@ class RandomizedTrees(TreesModel):
             baseline = (prior[1:] if n_classes == 2 else prior / prior.sum()) / n_all
         sets = np.zeros((1, WORDS_OF_SET), dtype=np.uint32)
         return FittedTrees(joined(parts, sets), baseline, gains)
+
+
+@contextmanager
+def _filters_kept() -> Iterator[None]:
+    """Keep the filters of warnings while threads of scikit-learn grow trees.
+
+    Each thread sets those of the whole process, so that others may find none, and warn of that, and
+    those of the user would be gone.
+    """
+    with warnings.catch_warnings(record=True) as said:
+        yield
+    for one in said:
+        if "sklearn.utils.parallel" not in str(one.message):
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
 
 
 def _range_of(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

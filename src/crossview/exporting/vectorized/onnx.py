@@ -111,7 +111,8 @@ class _Graph(Operations):
     def proto(self) -> Any:
         """Return the graph."""
         self._finish_categories()
-        tensors = list(self.initializers.values())
+        read = {name for node in self.nodes for name in node.input}  # runtimes warn of others
+        tensors = [one for one in self.initializers.values() if one.name in read]
         return helper.make_graph(
             self.nodes, "crossview", list(self.inputs.values()), self.outputs, tensors
         )

@@ -1114,8 +1114,8 @@ def _switches(request: Request, *names: str, others: tuple[str, ...] = ()) -> li
     given = request.query_params
     for name, value in given.items():
         if name not in (*names, *others):
-            known = " and ".join((*names, *others))
-            raise RefusedError(422, f"there is no parameter {name!r:.60}; there are {known}")
+            known = ", ".join((*names, *others))
+            raise RefusedError(422, f"there is no parameter {name!r:.60} (there are: {known})")
         if name in names and value not in ("0", "1"):
             raise RefusedError(422, f"{name}={value:.60}; give 0 or 1")
     return [given.get(name) == "1" for name in names]

@@ -19,6 +19,8 @@ from crossview.errors import InputError
 
 MOST_BYTES, MOST_BYTES_TO_SKIP, MOST_BYTES_OF_MODEL = 8 << 20, 64 << 20, 1 << 30
 MOST_ID = 200
+# the escape of half of a character without the other half
+_HALF = rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
 MOST_ROWS = 10_000
 
 _encoder = msgspec.json.Encoder()
@@ -335,6 +337,8 @@ def _reason(error: Exception, body: bytes) -> str:
     words = " ".join(str(error).split())[:300]
     if isinstance(error, UnicodeError) or words.startswith("Invalid UTF-8"):
         return "the body is not UTF-8"
+    if re.search("surrogate|truncated|escape", words) and re.search(_HALF, body):
+        return "half of a character, as \\ud83d without the one that follows: send both, or UTF-8"
     if words == "Input data was truncated":
         return "the body ends before the JSON does" if body.strip() else "the body is empty"
     if re.match(r"(Number|Integer value) out of range - at `\$\[", words):
