@@ -258,8 +258,9 @@ class KernelRidge(ImportancesModel):
         nonzero = h @ (part != 0.0)
         center, spread = np.zeros(len(columns)), h @ (part * part) / nonzero
         is_number, view = 2.0 * nonzero >= n, view_of(columns, self._slots.ptr)
+        by_column = sp.csc_array(part) if sp.issparse(part) else part
         for c in np.flatnonzero(is_number).tolist():
-            own = part[:, [c]].toarray()[:, 0] if sp.issparse(part) else part[:, c]
+            own = by_column[:, [c]].toarray()[:, 0] if sp.issparse(part) else part[:, c]
             of_rows = h * rows.present[:, view[c]] if len(rows.present) else h
             near = without_outliers(own, of_rows > 0.0)
             near = own if near is None else near

@@ -194,9 +194,9 @@ class LearnedFeatures:
         of_view, n = view_of(columns, ptr), matrix.shape[0]
         least = np.where(np.isin(of_view, list(wide)), OF_MANY, SHARE_OF_A_NUMBER)
         often = np.flatnonzero(counts[columns] > least * n)
-        values = {}
+        values, by_column = {}, sp.csc_array(matrix) if sp.issparse(matrix) else matrix
         for c in often.tolist():
-            own = _dense(matrix, columns[[c]])[:, 0]
+            own = _dense(by_column, columns[[c]])[:, 0]
             own = own if there is None else own[there[:, of_view[c]]]
             others = own[own != own[0]]
             if len(others) and (others != others[0]).any():
