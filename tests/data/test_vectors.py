@@ -22,6 +22,8 @@ from crossview import (
     train,
 )
 from crossview.errors import NumbersAsTextWarning
+from crossview.exporting.checking import as_program
+from crossview.exporting.plan import make_plan
 
 pytestmark = pytest.mark.filterwarnings("ignore:a view 'rest' has:crossview.GuessWarning")
 
@@ -143,6 +145,21 @@ def test_a_row_with_another_vector(row, message):
     model.learn_one({"text": [1.0, 2.0, 3.0], "age": 1}, "yes")
     with pytest.raises(InputError, match=message):
         model.predict_one(row)
+
+
+def test_some_numbers_of_a_vector_may_be_views():
+    views = {"a": ["text__2", "image__1"], "b": ["age"]}
+    table = pa.Table.from_pylist(ROWS).drop_columns(["click"])
+    model = make_pipeline(ViewEncoder(views), MultiViewPAClassifier())
+    model.fit(table, [row["click"] for row in ROWS])
+    row = table.to_pylist()[0]
+    assert model.predict_proba_one(row)[True] == model.predict_proba(table)[0, 1]
+    with pytest.raises(InputError, match="column 'text': is a vector of 3 numbers, and not of 1"):
+        model.predict_one(row | {"text": [1.0]})
+    program = as_program(make_plan(model))
+    assert program.predict_proba(row)[True] == pytest.approx(model.predict_proba(table)[0, 1])
+    with pytest.raises(ValueError, match="'text' is a vector of 3 numbers, and not of 1"):
+        program.predict(row | {"text": [1.0]})
 
 
 def test_a_vector_of_another_length_has_a_place(tmp_path):

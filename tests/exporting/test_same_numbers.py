@@ -261,7 +261,7 @@ def test_rows_with_vectors_are_those_with_their_columns(tmp_path):
         [*rows[:5], {"post__words": [1.0, None, 2.0], "age": 3}, missing],
         make_plan(fitted),
     )
-    wrong = [{"image": [1.0, 2.0, 3.0]}, {"post": {"words": [1.0]}}]
+    wrong = [{"image": [1.0]}, {"post": {"words": [1.0]}}]
     jobs = [{"description": plan.to_dict(), "rows": good + wrong}]
     (found,), program = in_node(tmp_path, jobs), as_program(plan)
     for row, answer in zip(good, found, strict=False):

@@ -146,8 +146,8 @@ class Table {
       }
     });
     for (const name of this.flat.keys()) {
-      const [, vector] = name.match(/^(.*)__\d+$/s) ?? [];
-      if (vector !== undefined) this.lengths.set(vector, (this.lengths.get(vector) ?? 0) + 1);
+      const [, vector, number] = name.match(/^(.*)__(\d+)$/s) ?? [];
+      if (number) this.lengths.set(vector, Math.max(this.lengths.get(vector) ?? 0, 1 + Number(number))); // at least
     }
     for (const view of encoder.views) {
       for (const one of view.hashed) one.idf = new Map(places(one.slots ?? []).map((slot, i) => [slot, one.df[i]]));
@@ -170,8 +170,8 @@ class Table {
     const putVector = (name, value) => {
       const n = this.lengths.get(name);
       if (n === undefined || !(Array.isArray(value) || ArrayBuffer.isView(value))) return false;
-      if (value.length !== n) throw new Error(`"${name}" is a vector of ${n} numbers, and not of ${value.length}`);
-      value.forEach((number, i) => put(`${name}__${i}`, number));
+      if (value.length < n) throw new Error(`"${name}" is a vector of ${n} numbers, and not of ${value.length}`);
+      value.forEach((number, i) => this.flat.has(`${name}__${i}`) && put(`${name}__${i}`, number));
       return true;
     };
     for (const [key, value] of itemsOf(row)) {

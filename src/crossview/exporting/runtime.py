@@ -13,7 +13,6 @@ import re
 import sys
 import unicodedata
 from bisect import bisect_right
-from collections import Counter
 from datetime import date, datetime, timezone
 from itertools import accumulate
 
@@ -175,8 +174,11 @@ class _Table:
             places = [(view, inside), (view, name)] + ([(prefix, rest)] if mark else [])
             for group, key in places:
                 self._groups.setdefault(group, {})[key] = name
-        parts = [name.rpartition("__") for name in self._flat]
-        self._lengths = Counter(name for name, _, number in parts if number.isdecimal())
+        self._lengths = {}  # at least, as columns that change nothing may be left out
+        for name in self._flat:
+            vector, _, number = name.rpartition("__")
+            if number.isdecimal():
+                self._lengths[vector] = max(self._lengths.get(vector, 0), 1 + int(number))
 
     def encode(self, row):
         """Return the columns of each view that are not 0; None: it is missing."""
@@ -200,10 +202,11 @@ class _Table:
             n = self._lengths.get(name)
             if n is None or not isinstance(value, (list, tuple)):
                 return False
-            if len(value) != n:
+            if len(value) < n:
                 raise ValueError(f"{name!r} is a vector of {n} numbers, and not of {len(value)}")
             for i, number in enumerate(value):
-                put(f"{name}__{i}", number)
+                if f"{name}__{i}" in self._flat:
+                    put(f"{name}__{i}", number)
             return True
 
         for key, value in _items(row):

@@ -164,8 +164,10 @@ class SingleRows:
                 self._groups.setdefault(prefix, {})[rest] = place
         self._unused = {*others} - self._places.keys()
         # how many numbers the vectors have whose columns are vector__0, vector__1, ...
-        parts = [name.rpartition("__") for name in self._places]
-        self._lengths = Counter(name for name, _, number in parts if number.isdecimal())
+        names = self._places.keys() | self._unused
+        parts = [name.rpartition("__") for name in names]
+        counts = Counter(name for name, _, number in parts if number.isdecimal())
+        self._lengths = {one: n for one, n in counts.items() if f"{one}__{n - 1}" in names}
         self._hashed = [_Hashed(one, self._places[one.name], encoder) for one in plan.hashed]
         # numbers: those of a column of numbers, or all parts of a date or of the shape of a text
         self._whole: list[tuple[Column, int, int]] = []
@@ -313,7 +315,8 @@ class SingleRows:
                     f"is a vector of {n} numbers, and not of {len(value)}", column=name
                 )
             for i, number in enumerate(_listed(value)):
-                put(places[f"{name}__{i}"], number)
+                if (place := places.get(f"{name}__{i}")) is not None:
+                    put(place, number)
             return True
 
         for key, value in _items(x):
