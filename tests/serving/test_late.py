@@ -331,6 +331,7 @@ def test_a_first_row_of_another_kind_is_refused_alone(together, tmp_path):
         ("c", 0.5, f"0.5 is a number, and the rows before have text, such as 'x': give {text}"),
         ("a", 1e101, "too large"),
         ("a", [1], "[1] is no value of a column: give a number"),
+        ("a", [1, 2], "is a vector, and the rows before have 20.0: give that, or null"),
         ("d", "many", "'many' is not a number: give one without quotes"),
         ("t", "soon", "'soon' is no date as in"),
     ]

@@ -180,6 +180,11 @@ class FirstRows:
             if value is None or name not in columns:
                 continue
             column, first = columns[name], self._values.get(name)
+            vector, _, number = name.rpartition("__")
+            before = self._values.get(vector) if number.isdecimal() else None
+            if before is not None:
+                what = f"is a vector, and the rows before have {before!r:.60}"
+                raise InputError(f"{what}: give that, or null", column=vector)
             if column is None:
                 if type(value) not in _KINDS:
                     what = f"{value!r:.60} is no value of a column: give a number, text in quotes"

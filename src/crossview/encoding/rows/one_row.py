@@ -80,15 +80,16 @@ def first_row(x: Any, declared: Iterable[str]) -> dict[str, Any]:
 
 
 def _with_numbers(value: Any) -> Any:
-    """Return a value of a row with its vectors as mappings of positions to numbers."""
+    """Return a value of a row with its vectors, of two numbers and more, as mappings to numbers."""
     if isinstance(value, Mapping):
         return {name: _with_numbers(cell) for name, cell in value.items()}
     if not isinstance(value, LISTS):
         return value
     numbers = _listed(value)
     kinds = {*map(type, numbers)} - {type(None)}
-    is_vector = kinds and bool not in kinds and all(issubclass(kind, Real) for kind in kinds)
-    return {str(i): number for i, number in enumerate(numbers)} if is_vector else value
+    if len(numbers) < 2 or bool in kinds or not all(issubclass(kind, Real) for kind in kinds):
+        return value
+    return {str(i): number for i, number in enumerate(numbers)} if kinds else None
 
 
 def _listed(values: Any) -> list[Any]:
