@@ -15,6 +15,7 @@ from crossview import (
     ViewEncoder,
     compare,
     describe,
+    evaluate,
     load,
     make_pipeline,
     open_table,
@@ -169,6 +170,28 @@ def test_a_vector_of_another_length_has_a_place(tmp_path):
     message = r"rows.parquet, row 2100, column 'v': holds 3 numbers, and 2 in other rows"
     with pytest.raises(InputError, match=message):
         train(tmp_path / "rows.parquet", "click", model="perceptron")
+
+
+@pytest.mark.filterwarnings("ignore:column .* is not as in training")
+@pytest.mark.parametrize("use", ["predict", "evaluate", "train"])
+def test_a_model_of_vectors_does_not_take_others_for_missing_ones(use, tmp_path):
+    table = pa.Table.from_pylist(ROWS)
+    trained = train(table, "click", output=tmp_path / "m.st", model="arow")
+    others = [row | {"text": [1.0] * (2 + i % 2)} for i, row in enumerate(ROWS)]
+    words = pa.Table.from_pylist([row | {"text": "a"} for row in ROWS])
+    used = {
+        "predict": lambda rows: predict(trained, rows),
+        "evaluate": lambda rows: evaluate(trained, rows, "click"),
+        "train": lambda rows: train(rows, init=tmp_path / "m.st"),
+    }[use]
+    with pytest.raises(InputError, match="row 0, column 'text': holds 2 numbers, and 3 in other"):
+        used(pa.Table.from_pylist(others))
+    with pytest.raises(InputError, match="'text': holds string, and the model has a vector of 3"):
+        used(words)
+    none = table.set_column(0, "text", pa.nulls(N, pa.list_(pa.float64())))
+    if use == "predict":
+        expected = used(pa.Table.from_pylist([row | {"text": None} for row in ROWS]))
+        assert used(none).equals(expected)
 
 
 def test_lists_that_are_no_vectors_are_said_to_be_none():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -167,6 +168,7 @@ def open_more(
         return open_labeled(rows, y, encoder=same_scale, of_model=encoder, **options)
     if not rows.has_columns:
         raise InputError("the model reads the columns of a table, and X holds views")
+    rows = rows.with_vectors(chain.from_iterable(encoder.view_columns().values()))
     if y is None:  # the first rows had an array
         raise InputError(
             f"the model has no name of a label column; give the labels, or name it: {argument('y')}"

@@ -53,7 +53,7 @@ A reader may also have
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +70,7 @@ from crossview.tables.arrow import integers, pyarrow
 from crossview.tables.dates import DateFormat, find_formats, is_text
 from crossview.tables.nested import (
     columns_of_fields,
+    expected_vectors,
     fields_as_columns,
     lengths_of_vectors,
     may_be_vectors,
@@ -370,6 +371,26 @@ class Source:
             if name not in known:
                 raise InputError(f"no column {name!r}{closest_names(name, self.column_names)}")
         return self._with(self._reader, list(dict.fromkeys(columns)))
+
+    def with_vectors(self, columns: Iterable[str]) -> Source:
+        """Return the same rows with the vectors whose numbers these columns are, as in a model.
+
+        Lists of other lengths, or in no row, do not say that they are vectors.
+        """
+        lengths = expected_vectors(columns, self.column_names)
+        if not lengths:
+            return self
+        lengths = {**self._lengths, **lengths}
+        source = Source(self._reader, None, self.batch_rows, self.unchanged, self.format, lengths)
+        for name in source.column_names:
+            if name in lengths:
+                raise InputError(
+                    f"holds {source.schema.field(name).type}, and the model has a vector of "
+                    f"{lengths[name]} numbers",
+                    file=self.file,
+                    column=name,
+                )
+        return source
 
     def with_nulls(self, columns: Sequence[str]) -> Source:
         """Return the same rows with more columns, all of null."""

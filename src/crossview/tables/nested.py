@@ -5,7 +5,6 @@ The field city of user is user__city, and the first number of vector is vector__
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -53,6 +52,20 @@ def lengths_of_vectors(data: pa.RecordBatch) -> dict[str, int]:
     return found
 
 
+def expected_vectors(known: Iterable[str], names: Iterable[str]) -> dict[str, int]:
+    """Return the columns of which only the numbers are known, and how many these are.
+
+    known: names of columns, such as vector__0.
+    names: of the columns that are there.
+    """
+    found, there = dict[str, int](), set(names)
+    for name in known:
+        vector, _, number = name.rpartition("__")
+        if number.isdecimal() and vector in there and name not in there:
+            found[vector] = max(found.get(vector, 0), 1 + int(number))
+    return found
+
+
 def frame_of_fields(frame: Any, known: Iterable[str] = ()) -> Any:
     """Return a data frame with a column for each field and number; any other one as it is.
 
@@ -60,9 +73,7 @@ def frame_of_fields(frame: Any, known: Iterable[str] = ()) -> Any:
     """
     if isinstance(frame, np.ndarray):
         return frame
-    expected = Counter(name.rpartition("__")[0] for name in known if name[-1:].isdecimal())
-    names = set(column_names(frame))
-    lengths = {name: n for name, n in expected.items() if name in names}
+    lengths = expected_vectors(known, column_names(frame))
     if not lengths and not _is_nested(frame):
         return frame
     pa, table = pyarrow(), to_arrow(frame)
@@ -175,7 +186,7 @@ def _numbers(name: str, array: Any, n: int) -> list[pa.Array]:
 def _length(name: str, kind: Any, lengths: Mapping[str, int]) -> int | None:
     """Return how many numbers each row of a column holds; None: it has no vectors."""
     if kind is None or not pyarrow().types.is_fixed_size_list(kind):
-        return lengths.get(name)
+        return lengths.get(name) if _may_be_vector(kind) else None
     inside = kind.value_type
     is_vector = is_number(inside) or _length("", inside, {}) is not None
     return int(kind.list_size) if is_vector and kind.list_size else None
@@ -187,6 +198,10 @@ def _is_list(kind: Any) -> bool:
     if kind is None or not (types.is_list(kind) or types.is_large_list(kind)):
         return False
     return is_number(kind.value_type)
+
+
+def _may_be_vector(kind: Any) -> bool:
+    return kind is not None and (_is_list(kind) or bool(pyarrow().types.is_null(kind)))
 
 
 def _has_fields(kind: Any) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -114,7 +115,8 @@ class FittedModel:
         check_missing_columns(missing_columns)
         encoder = self.encoder
         if isinstance(encoder, ViewEncoder):
-            table = open_table(X, dialect=encoder.dialect)
+            own = chain.from_iterable(encoder.view_columns().values())
+            table = open_table(X, dialect=encoder.dialect).with_vectors(own)
             columns = [*keep, *typed]
             rows = ModelRows.of_columns(table, encoder, columns, typed, missing_columns)
             rows.scalers = self.scalers
